@@ -267,7 +267,9 @@ def _notify(
     stopped: bool,
     now: datetime,
 ) -> None:
-    details: dict[str, object] = {"name": person.name, "error": facts.stored(why), "stopped": stopped}
+    theirs = select(Seat.name).where(Seat.game_id == game.id, Seat.person_id == person.id)
+    name = session.scalar(theirs.limit(1)) or person.name  # as the table knows them
+    details: dict[str, object] = {"name": name, "error": facts.stored(why), "stopped": stopped}
     if why.code == TRIED_AGAIN:
         said = why.values["said"]
         assert isinstance(said, Fact)
