@@ -80,6 +80,14 @@ def test_the_reason_of_a_rejection_is_kept_and_told(table: Begin) -> None:
     assert "The clock is stopped" not in text_of(message)
 
 
+def test_a_rejected_player_is_told_by_the_name_at_the_table(table: Begin) -> None:
+    game = table(3)
+    post()
+    change(Person, game.people[1], name="nobody")
+    refused(game, 1)
+    assert [details["name"] for _reader, details in notices(game)] == ["Bob"]
+
+
 def test_a_reason_of_ours_is_told_in_the_readers_language(table: Begin) -> None:
     game = table(3)
     post()
