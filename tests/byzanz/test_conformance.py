@@ -82,6 +82,18 @@ def test_bots_stop_once_it_is_clear_that_greed_does_not_win_or_time_is_up(
     assert 0 < len(asked) <= most
 
 
+class PaysManyToLose(PaysToLose):
+    """Losing pays, and there would be a smaller table."""
+
+    seats = range(1, 4)
+
+
+def test_at_larger_tables_greed_must_not_lose() -> None:
+    [fault] = faults(Game(PaysManyToLose(), 2, 1), [check_bots])
+    assert "comes before random ones" in fault.wrong
+    assert list(faults(Game(Sealed(), max(Sealed.seats), 1), [check_bots])) == []
+
+
 def test_games_are_found_by_slug_and_version() -> None:
     byzanz = rules_of("byzanz")
     assert rules_of("byzanz", 1).version == 1
