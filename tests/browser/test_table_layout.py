@@ -139,14 +139,15 @@ def test_the_log_stands_beside_the_hand_and_scrolls_by_itself(tab: Tabs) -> None
     hand, log = box(page.locator(".answer")), box(page.locator(".since"))
     assert log["x"] > hand["x"] + hand["width"]
     assert log["y"] <= hand["y"]
-    assert abs(log["y"] + log["height"] - hand["y"] - hand["height"]) < 2
+    assert abs(log["y"] + log["height"] - hand["y"] - hand["height"]) < 1
     page.locator(".since .log").first.evaluate(
         "log => log.append(...Array.from({length: 99}, () => log.lastElementChild.cloneNode(true)))"
     )
-    assert abs(box(page.locator(".since"))["height"] - log["height"]) < 2
+    assert abs(box(page.locator(".since"))["height"] - log["height"]) < 1
     assert page.locator(".latest").evaluate("item => item.scrollHeight > item.clientHeight")
-    frame, newest = box(page.locator(".latest")), box(page.locator(".log > li").first)
-    assert abs(newest["y"] - frame["y"]) < 2
+    frame, newest = page.locator(".latest"), box(page.locator(".log > li").first)
+    border = frame.evaluate("item => item.clientTop")
+    assert abs(newest["y"] - box(frame)["y"] - border) < 1
     page.set_viewport_size({"width": 390, "height": 844})
     assert box(page.locator(".since"))["y"] > box(page.locator(".lot"))["y"]
 
@@ -165,7 +166,7 @@ def test_after_a_move_the_log_fills_the_column_beside_the_table(tab: Tabs) -> No
     page = tab(size=(1280, 900)).goto(f"{url(game, seat)}?played={played}")
     hand, log = box(page.locator(".answer")), box(page.locator(".since"))
     assert log["x"] > hand["x"] + hand["width"]
-    assert abs(log["y"] + log["height"] - hand["y"] - hand["height"]) < 2
+    assert abs(log["y"] + log["height"] - hand["y"] - hand["height"]) < 1
     for line in page.locator(".since .log > li").all()[:5]:
         in_sight(page, line)
     assert "You pass." in page.locator(".since .log > li").first.inner_text()
