@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask_babel import gettext
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -124,15 +123,10 @@ def unread(session: Session, game_id: str, person_id: int, mails: Sequence[AnyMa
 
 def _shown(words: Iterable[Said]) -> Talk:
     found = list(words)
-    rows = tuple((_speaker(said.name), _lines(said.text)) for said in found[-WORDS:])
+    rows = tuple((one_line(said.name), _lines(said.text)) for said in found[-WORDS:])
     return Talk(rows, len(found) - len(rows))
 
 
 def _lines(text: str) -> tuple[str, ...]:
     lines = [_HASH.sub(r"\1…", one_line(line)) for line in text.split("\n") if line.strip()]
     return tuple(lines[:LINES] + ["…"] * (len(lines) > LINES))
-
-
-def _speaker(name: str) -> str:
-    """Return the name of who said something, in the reader's language if nobody has kept it."""
-    return str(gettext("Former player")) if name == talk.FORMER else one_line(name)
