@@ -42,7 +42,8 @@ def check_files(game: Game) -> None:
             file,
             f" Is it {like[0]}?" if like else "",
         )
-    for path in _strays(folder_of(slug)):
+    folder = folder_of(slug)
+    for path in _strays(folder) if folder else ():
         expect(False, "%s lies outside of the folders templates/ and static/, so nobody reads it.", path)
 
 
@@ -54,11 +55,10 @@ def _taken_in(environment: Environment, name: str) -> Iterator[str]:
         yield from filter(None, meta.find_referenced_templates(environment.parse(source)))
 
 
-def _strays(folder: Path | None) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")) if folder else ():
-        place = path.relative_to(folder).parts[0]  # type: ignore[arg-type]
-        if path.suffix in (".html", ".css") and place not in ("templates", "static"):
-            yield path.relative_to(folder)  # type: ignore[arg-type]
+def _strays(folder: Path) -> Iterator[Path]:
+    for path in sorted(path.relative_to(folder) for path in folder.rglob("*")):
+        if path.suffix in (".html", ".css") and path.parts[0] not in ("templates", "static"):
+            yield path
 
 
 Text: TypeAlias = tuple[str | None, str]

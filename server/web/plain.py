@@ -122,9 +122,8 @@ def is_sealed(slug: str, view: Any) -> bool:
     rules, kind = rules_of(slug), (view.question or "").split(" ")[0]
     if not kind or kind in rules.sealed or kind in rules.grammar:
         return kind in rules.sealed
-    moves = rules.moves(
-        rules.sample_state(view, lambda _number: 0), view.viewer
-    )  # the same in each such state
+    # The moves are the same in each state that gives this view.
+    moves = rules.moves(rules.sample_state(view, lambda _number: 0), view.viewer)
     return any(move.verb in rules.sealed for move in moves)
 
 

@@ -102,9 +102,8 @@ def lines_before(
     if position.outcome or not earlier:
         return []
     entries = [*earlier, *since]
-    return lines_of(entries, log.voids_in(entries), zone, history.told(position, view, entries))[
-        : len(earlier)
-    ]
+    lines = lines_of(entries, log.voids_in(entries), zone, history.told(position, view, entries))
+    return lines[: len(earlier)]
 
 
 def _line(

@@ -135,9 +135,8 @@ def _entry_url(
     """
     playing = seat is not None and game.status == "running"
     entries = ["seat"] if playing else ["organise", "invite"] if game.organiser_id == me.id else ["invite"]
-    for (
-        purpose
-    ) in entries:  # the server has invited the organiser of a table that keeps going, and sent no more
+    # The organiser of a table that keeps going was invited by the server, and got no other link.
+    for purpose in entries:
         if (game.id, purpose) in live:
             return links.url(live[game.id, purpose])
     if seat is not None and seat.status == "seated" and game.status == "inviting" and game.listed:

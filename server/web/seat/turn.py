@@ -86,9 +86,8 @@ def move(token: str) -> ResponseReturnValue:
     except MalformedForm as fault:
         sentence = _("%(fault)s Nothing has changed. Reload the page and try again.", fault=fault)
         return error_page(400, _("The form was incomplete"), sentence, back=url_for(".show", token=token))
-    if (
-        not form.ticked and not {"move", "list"} & flask.request.form.keys()
-    ):  # a verb alone, even where that is a legal move
+    # A verb alone names no cards, even where it is a legal move.
+    if not form.ticked and not {"move", "list"} & flask.request.form.keys():
         return _redraw(token, 422, Problem(_("Select the cards first."), at_hand=True), form)
     try:
         receipt = play.submit(
