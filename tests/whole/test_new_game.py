@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +46,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def game(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rules[Any, Any]]:
-    """Return the game of the document, added to this process."""
+def game(project: Path, monkeypatch: pytest.MonkeyPatch) -> Rules[Any, Any]:
+    """Return the game of the document, added to this process; a module of its name comes back afterwards."""
+    monkeypatch.setitem(sys.modules, SLUG, None)
     rules = games.read(project / SLUG)
     monkeypatch.setattr(games, "_added", [rules])
-    yield rules
-    del sys.modules[SLUG]
+    return rules
 
 
 class Traveller(Player):
