@@ -12,6 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event, select
 
+from byzanz import games
 from server import play
 from server.mail.text import quoted
 from server.store import engine, outbox, people
@@ -532,7 +533,7 @@ def test_every_page_of_moderators_is_sound(mia: FlaskClient, town: Town) -> None
 
 DATA = re.compile(
     r"Nobody at this table.*"  # a note of the log
-    r"|Bob asked for it|Empire and Foes|Byzantium|Byzanz|The (table|Golden) \w+|\w+@example.org"
+    rf"|Bob asked for it|{'|'.join(re.escape(rules.title) for rules in games.latest())}|The (table|Golden) \w+|\w+@example.org"
     r"|The Busy Bazaar|Welcome to the bazaar\."
     r"|Alice|Bob|Charlie|Daphne|Eirene|Felix|Mia|UTC|550 [^()]*|530 no"
     r"|A wedding|Nobody answers|entry 2 is illegal|failed: |1 of 1 lines carried out|greedy|Greedy"
