@@ -178,12 +178,16 @@ def mail_games(person_id: int, now: datetime) -> None:
             outbox.enqueue(session, key=key, kind="games", person_id=person_id, now=now)
 
 
-def mail_fresh_link(token: str, now: datetime) -> None:
-    """Mail the owner of a dead link a fresh link to what they may still open, if anything."""
+def mail_fresh_link(token: str, now: datetime, *, to_seat: bool = False) -> None:
+    """Mail the owner of a link a fresh link to what they may still open, if anything.
+
+    Args:
+        to_seat: an organiser wants to go to their own seat, not to the organiser's page.
+    """
     with transaction() as session:
         found = [links.find_any(session, purpose, token) for purpose in get_args(links.Purpose)]
         link = next((link for link in found if link is not None), None)
-        opens = _still_open(session, link)
+        opens = _still_open(session, link, to_seat)
         person, known = _find_person(session, Person.id == (link.person_id if link else 0))
         if link is None or link.purpose == "signin":
             _queue_mail(session, "signin", person if known else None, now)
@@ -191,7 +195,7 @@ def mail_fresh_link(token: str, now: datetime) -> None:
             _queue_mail(session, "fresh", person if opens else None, now, link.game_id, {"purpose": opens})
 
 
-def _still_open(session: Session, link: Link | None) -> links.Purpose | None:
+def _still_open(session: Session, link: Link | None, to_seat: bool) -> links.Purpose | None:
     """Return what the owner of a link to a game may open there today."""
     game_id, owner, purpose = (link.game_id or "", link.person_id, link.purpose) if link else ("", 0, "")
     held = (Seat.game_id == Game.id) & (Seat.person_id == owner)
@@ -200,7 +204,7 @@ def _still_open(session: Session, link: Link | None) -> links.Purpose | None:
         return None
     game: Game = found[0]
     seat: Seat | None = found[1]
-    if purpose == "organise":
+    if purpose == "organise" and not to_seat:
         return "organise" if game.organiser_id == owner else None
     if seat is None:
         return None

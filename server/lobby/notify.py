@@ -205,6 +205,9 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
         return
     if seat.status == "invited" and not _has_heard(session, seat):
         return
+    person = session.get_one(Person, seat.person_id)
+    if person.unreachable and person.retry_at is None:  # such an email would only be rejected as well
+        return
     if seat.status == "invited" and blocks.between(session, seat.person_id, [game.organiser_id or 0]):
         return
     outbox.enqueue(

@@ -155,6 +155,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
         rules, form = positions.rules_of(game), flask.request.form
         host = session.get_one(Person, game.organiser_id)
         own = next((seat for seat in seats if seat.person_id == game.organiser_id), None)
+        reminded = flask.request.args.get("reminded", "")
         page = render_template(
             "lobby/organiser.html",
             base_url=settings().base_url,
@@ -165,6 +166,9 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             shown=shown_of(session, seats),
             own=own,
             mails=_mails(session, game),
+            reminded=next(
+                (seat for seat in seats if str(seat.seat) == reminded and seat.status == "invited"), None
+            ),
             remindable=utc_now() - organiser.REMINDER_INTERVAL,
             title=rules.title,
             rules=rules,
@@ -265,7 +269,8 @@ def act(token: str) -> ResponseReturnValue:
         game = organiser.organised_game(session, token, now)
         starts = form["do"] in {"confirm", "fill", "fill-all", "remove", "start"}
         seat = seat_url(session, game.organiser_id, game.id) if game and starts else None
-    return flask.redirect(seat or url_for(".organise", token=token), 303)
+    reminded = number if form["do"] == "remind" else None
+    return flask.redirect(seat or url_for(".organise", token=token, reminded=reminded), 303)
 
 
 # Authorised by the token in the URL; they work without cookies.

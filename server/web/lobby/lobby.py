@@ -200,8 +200,9 @@ def confirm_sent() -> ResponseReturnValue:
 @blueprint.post("/link")
 @limiter.limit("10/minute")
 def fresh_link() -> ResponseReturnValue:
-    """Mail the owner of a dead link a fresh one, if any; the response is the same in all cases."""
-    login.mail_fresh_link(flask.request.form.get("token", ""), utc_now())
+    """Mail the owner of a link a fresh one, if any; the response is the same in all cases."""
+    form = flask.request.form
+    login.mail_fresh_link(form.get("token", ""), utc_now(), to_seat=form.get("to") == "seat")
     return render_template("lobby/link_requested.html")
 
 

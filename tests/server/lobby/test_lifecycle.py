@@ -455,6 +455,19 @@ def test_too_few_cannot_start(now: datetime) -> None:
     assert everything() == before
 
 
+@pytest.mark.parametrize(("again", "told"), [(None, []), (timedelta(hours=12), [{"why": "cancelled"}])])
+def test_an_address_that_does_not_exist_is_not_emailed_that_a_game_is_called_off(
+    now: datetime, again: timedelta | None, told: list[dict[str, str]]
+) -> None:
+    _game_id, host = invited(now, players=(BOB,), bots=("greedy",))
+    person_id = person(BOB, now)
+    with engine.transaction() as session:
+        bob = session.get_one(Person, person_id)
+        bob.unreachable, bob.retry_at = quoted("550 no such user"), now + again if again else None
+    organiser.cancel(host, now)
+    assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == told
+
+
 def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime) -> None:
     game_id, host = invited(now)
     bob = token("invite", BOB, game_id, now)
@@ -821,6 +834,14 @@ def test_somebody_seated_gets_his_seat_for_any_dead_link(now: datetime) -> None:
     invitations.accept(bob, "Bob", "", now)
     login.mail_fresh_link(bob, now)
     assert [outbox.details(mail)["purpose"] for mail in mails("fresh", BOB)] == ["seat"]
+
+
+@pytest.mark.parametrize(("plays", "found"), [(True, ["seat"]), (False, [])])
+def test_an_organiser_who_plays_gets_the_own_seat(now: datetime, plays: bool, found: list[str]) -> None:
+    game_id, host = invited(now, plays=plays, players=(BOB,), bots=("greedy",) * 2)
+    invitations.accept(token("invite", BOB, game_id, now), "Bob", "", now)
+    login.mail_fresh_link(host, now, to_seat=True)
+    assert [outbox.details(mail)["purpose"] for mail in mails("fresh", ALICE)] == found
 
 
 # ---- mails off ----

@@ -218,8 +218,14 @@ def test_a_folded_choice_says_what_was_chosen(bare: FlaskClient) -> None:
 def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     game_id, host = invited(NOW - timedelta(days=2), players=(BOB, CHARLIE, DAPHNE))
     page = f"/o/{host}"
-    assert send(bare, page, do="remind", seat="1").status_code == 303
+    [bob] = [place for place in look(bare, page).root.iter("li") if "Bob" in "".join(place.itertext())]
+    assert "Remind" in "".join(bob.itertext())
+    reminded = send(bare, page, do="remind", seat="1")
     assert len(mails("nudge", BOB)) == 1
+    told = look(bare, reminded.location)
+    assert "A reminder is on its way to Bob." in told.text
+    [bob] = [place for place in told.root.iter("li") if "Bob" in "".join(place.itertext())]
+    assert "Remind" not in "".join(bob.itertext())
     assert send(bare, page, do="drop", seat="2").status_code == 303
     assert (
         send(bare, page, {"guest": "Eirene <eirene@example.org>"}, do="invite", seat="2").status_code == 303
@@ -239,7 +245,13 @@ def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     answer = send(bare, page, do="start")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', ALICE, game_id, NOW)}"
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Leontios", "Daphne"]
-    assert "has started" in look(bare, page).text
+    begun = look(bare, page)
+    assert "has started" in begun.text
+    own = next(form for form in begun.root.iter("form") if form.get("id") == "own")
+    fields = {field.get("name", ""): field.get("value", "") for field in own.iter("input")}
+    assert fields["to"] == "seat"
+    assert bare.post(own.get("action", ""), data=fields).status_code == 200
+    assert len(mails("fresh", ALICE)) == 1
     assert send(bare, page, do="hush").status_code == 303
     assert not game_of(game_id).talk
     assert bare.post(page, data={"do": "talk"}).status_code == 409  # a moderator may have closed it
