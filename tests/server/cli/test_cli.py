@@ -579,6 +579,8 @@ def running(
         "PYTHONPATH": os.getcwd(),
         "TMPDIR": str(folder),
     }
+    # Where the tests run in the background of a script, SIGINT is ignored, and a child would inherit that.
+    ours = signal.signal(signal.SIGINT, signal.default_int_handler)
     with out.open("w") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", "server.cli", *words],
@@ -588,6 +590,7 @@ def running(
             stderr=file,
             text=True,
         )
+    signal.signal(signal.SIGINT, ours)
     try:
         yield process, out
     finally:
