@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from server import i18n
 from server.store import facts
+from server.store.engine import utc_now
 from server.store.models import Game, IncomingMail, Mail, Person
 from server.store.rows import AnySeat
 from server.web.game.history import HistoryLine
@@ -35,6 +36,7 @@ class MailLogItem:
         finished: when a mail server accepted or rejected it, short; empty before.
         said: why it was not sent or delivered, or what was done about an incoming mail.
         tries: the number of failed attempts.
+        due: until when a waiting mail waits, short: quiet hours, a batch or the next attempt; empty if it is due.
     """
 
     at: datetime
@@ -46,6 +48,7 @@ class MailLogItem:
     finished: str
     said: str
     tries: int = 0
+    due: str = ""
 
 
 def of_seat(session: Session, seat: AnySeat, zone: str) -> list[MailLogItem]:
@@ -110,7 +113,8 @@ def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> MailLogItem:
     finished = _short(mail.finished_at, zone) if mail.finished_at else ""
     when = _short(mail.created_at, zone)
     said, tries = facts.sentence(mail.error), mail.attempts
-    return MailLogItem(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
+    due = _short(mail.not_before, zone) if mail.status == "waiting" and mail.not_before > utc_now() else ""
+    return MailLogItem(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries, due)
 
 
 def _of_received(row: IncomingMail, name: str, zone: str, *, show_outcome: bool) -> MailLogItem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
 from server.play.moderation.act import Newcomer
 from server.store import engine, links, log, outbox, people
+from server.store.engine import utc_now
 from server.store.models import IncomingMail, Mail, Seat
 from tests.conftest import NOW, Table
 from tests.support.forms import form, send, sign_in
@@ -171,6 +173,10 @@ def test_a_player_sees_what_became_of_his_own_mails_and_of_no_others(
     deliver.deliver(NOW + timedelta(minutes=2), Pigeons(MailRefused("550 no such user")), steady=lambda: 0.0)
     mine, organiser = evidence(client, url(game, 0) + "/history")
     assert "Delivery failure email: not sent yet." in organiser
+    with engine.transaction() as session:
+        session.query(Mail).filter_by(kind="refused").one().not_before = utc_now() + timedelta(hours=9)
+    _, organiser = evidence(client, url(game, 0) + "/history")
+    assert re.match(r"Delivery failure email: not sent before \d+ [A-Z][a-z]+, \d\d:\d\d\.", organiser)
     assert "Turn email: accepted 2 Mar, 10:01" in mine
     (theirs,) = [line for line in evidence(client, url(game, 1) + "/history") if "Turn" in line]
     assert "delivery failed: 550 no such user" in theirs
