@@ -189,8 +189,8 @@ def check_mails(game: Game) -> None:
             drawn("The macro options of mail.html", part.options, view, moves, others, show)
         if hasattr(part, "hand"):
             drawn("The macro hand of mail.html", part.hand, view)
-        if hasattr(part, "later"):
-            drawn("The macro later of mail.html", part.later, view, names, scene.told)
+        if hasattr(part, "events"):
+            drawn("The macro events of mail.html", part.events, view, names, scene.told)
         fallback = str(rules.fallback(view, [rules.parse(move) for move in moves]))
         for name, given in (("choice", (view, fallback)), ("missed", (view, fallback)), ("typed", (view,))):
             if hasattr(part, name):

@@ -71,7 +71,7 @@ def delivery_failed(
         return
     fact = _alert(Fact("address_refused", {"said": why}))
     alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
-    if mail.kind != "refused":
+    if mail.kind != "refused" and game.status != "cancelled":
         _notify(session, game, mail, person, why, stopped, now)
 
 

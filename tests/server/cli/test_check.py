@@ -131,7 +131,7 @@ TEMPLATES = [
     ),
     (
         "mail.html",
-        f"{MAIL}{{% macro later(view, names, told) %}}<b>{{% endmacro %}}",
+        f"{MAIL}{{% macro events(view, names, told) %}}<b>{{% endmacro %}}",
         "mails",
         "<b> is not closed",
     ),

@@ -89,8 +89,10 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     parts = [
         "Move by",
         "\n\n##- ",
-        "Or reply to this email",
-        "- pass\n- bid olive1\n- bid olive1 olive2",
+        "\n  or reply: pass\n",
+        "\n  or reply: bid olive1\n",
+        "\n  or reply: bid olive1 olive2\n",
+        "Write your reply above",
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)

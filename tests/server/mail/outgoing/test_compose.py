@@ -668,6 +668,20 @@ def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
     assert post(NOW + timedelta(days=1)) == []
 
 
+def test_the_email_of_an_undo_names_the_move_and_says_what_comes_now(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass")
+    submit(game.id, 1, "pass")
+    post()
+    play.moderate(game.id, "!void 3", reason="by mistake", person_id=game.people[3], now=NOW)
+    found = {str(message["To"]): text_of(message) for message in post()}
+    text = found["Alice <alice@example.org>"]
+    assert (
+        "Undone, with all that followed: Bob passes.\nThe game is paused until a moderator resumes it" in text
+    )
+    assert "Undone, with all that followed: You pass." in found["Bob <bob@example.org>"]
+
+
 def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
