@@ -141,7 +141,7 @@ def test_a_card_to_keep_is_one_button(client: FlaskClient, table: Any):
     page = look(client, url(game, seat))
     card = position(game.id).view(seat).hand[0]
     receipt = look(client, press(client, page, "move", f"keep {card}").headers["Location"])
-    assert "You pass on " in receipt.text
+    assert "You pass " in receipt.text
 
 
 def form_of(state: Any, role: str) -> str:
@@ -284,7 +284,7 @@ def test_of_two_equal_cards_one_is_marked_as_sealed():
     given |= {"out_of_turn": {"keep": ["keep trade"]}}
     with flask.current_app.test_request_context():
         form = render_template("games/empire/form.html", **given)
-    assert (form.count("✓ sealed"), form.count('<span class="pick-do" aria-hidden="true">Pass on Trade')) == (
+    assert (form.count("✓ sealed"), form.count('<span class="pick-do" aria-hidden="true">Pass Trade on')) == (
         1,
         1,
     )
