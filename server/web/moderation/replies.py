@@ -18,7 +18,7 @@ MEANINGS = (
     (r"[45]\.2\.2|552", N_("the mailbox is full")),
     (r"5\.2\.1", N_("the mailbox is closed")),
     (r"[45]\.(?:2\.3|3\.4)", N_("the email is too large for it")),
-    (r"530|534|535|5\.7\.(?:8|9|11)", N_("it wants another user name and password from us")),
+    (r"530|534|535|5\.7\.(?:8|9|11)", N_("it does not accept our user name and password")),
     (r"5\.7\.\d+", N_("it refuses our emails, perhaps as spam")),
     (r"4\.7\.\d+|421|450|451|454", N_("it asks us to try again later")),
     (r"452|4\.3\.1", N_("it has no room at the moment")),

@@ -963,7 +963,7 @@ def test_a_tie_that_was_broken_is_explained(table: Begin, monkeypatch: pytest.Mo
     end(game, scores, (1,))
     queue("over", game.people[0], game_id=game.id, seat=0, seq=1)
     (message,) = post()
-    why = r"On equal profit, the player with more cards left is ahead: Charlie \d+, you \d+\."
+    why = r"If profits are equal, the player with more cards left is ahead: Charlie \d+, you \d+\."
     for said in (" ".join(text_of(message).split()), words_of(html_of(message))):
         assert bool(re.search(why, said)) == tie
 

@@ -396,4 +396,4 @@ def test_the_account_page_shows_and_keeps_the_choice(table: Begin, client, caden
     page = client.get("/account", base_url="https://byzanz.test").text
     assert f'value="{cadence}" checked' in page
     assert 'name="talk" value="never" checked' in page
-    assert "at the latest 24 hours after the turn began" in page
+    assert "no later than 24 hours after the turn began" in page

@@ -37,7 +37,7 @@ def test_an_invitation_tells_who_sits_there_and_what_follows_from_no_answer() ->
     shown = words_of(html)
     assert "Players: Alice, Bob (invited), Charlie (you), Free seat" in shown
     for part in (" ".join(text.split()), shown):
-        assert "Please answer by 4 Mar: Alice may start without you." in part
+        assert "Please answer by 4 Mar. After that, Alice may start without you." in part
         assert (
             "If you do not answer, you get one reminder. If you do not know Alice, ignore this email." in part
         )

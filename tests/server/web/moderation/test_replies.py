@@ -29,9 +29,9 @@ ANSWERS = [
     ("552 mailbox full", "the mailbox is full"),
     ("550 5.2.1 disabled", "the mailbox is closed"),
     ("552 5.3.4 too big", "the email is too large for it"),
-    ("530 5.7.0 Authentication required", "it wants another user name and password from us"),
-    ("535 5.7.8 bad credentials", "it wants another user name and password from us"),
-    ("535 5.1.1 odd", "it wants another user name and password from us"),
+    ("530 5.7.0 Authentication required", "it does not accept our user name and password"),
+    ("535 5.7.8 bad credentials", "it does not accept our user name and password"),
+    ("535 5.1.1 odd", "it does not accept our user name and password"),
     ("550 5.7.1 blocked", "it refuses our emails, perhaps as spam"),
     ("451 4.7.1 greylisted", "it asks us to try again later"),
     ("421 busy", "it asks us to try again later"),
@@ -61,7 +61,7 @@ def test_each_meaning_is_the_meaning_of_some_answer() -> None:
 def test_the_meaning_stands_in_the_sentence_and_the_answer_beside_it() -> None:
     settings = Fact("mail_settings", {"said": quoted("530 5.7.0 Authentication required")})
     assert explained(settings) == (
-        "The mail server rejects our settings: it wants another user name and password from us.",
+        "The mail server rejects our settings: it does not accept our user name and password.",
         "530 5.7.0 Authentication required",
     )
     assert explained(quoted("550 5.1.1 no such user")) == (

@@ -186,8 +186,8 @@ def mails() -> list[EmailMessage]:
 
 def numbers(text: str) -> dict[str, str]:
     """Return the numbers that a turn email gives the places, by the names that replies use."""
-    named = " ".join(text.split()).partition("In a reply, the places are called: ")[2].partition(". ")[0]
-    return {slot: number for number, slot in (pair.split() for pair in named.split(", "))}
+    named = " ".join(text.split()).partition("Codes of the places in a reply: ")[2].partition(". ")[0]
+    return {slot: number for number, slot in (pair.split(" = ") for pair in named.split(", "))}
 
 
 def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any, app: Flask):
@@ -204,7 +204,7 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any, app: 
     for card, slots in places.items():
         for shown in (" ".join(text.split()), pictured):
             found = sorted((numbers(text)[slot] for slot in slots), key=int)
-            at = f"at {'one of ' * bool(slots[1:])}{', '.join(found)}"
+            at = f"at {' or '.join(filter(None, [', '.join(found[:-1]), found[-1]]))}"
             card_at = rf"\b{named([card]).pop()}\b(?:(?!Place the).)* {at}(?![,\d])"
             assert re.search(rf"Place the (?:(?!Place the).)*{card_at}", shown)
     for shown in (text, pictured):

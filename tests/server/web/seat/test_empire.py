@@ -305,9 +305,9 @@ def test_the_emperor_reads_what_they_lost_as_their_own():
     state = at(1, "keep", battle=((), (), (1, 7, 0, -3)), territory=0)
     own, other = table_of(state, 0).text, table_of(state, 1).text
     assert "You: −3 legacy" in own
-    assert "You stay at" not in own
+    assert "Your legacy stays at" not in own
     assert "Alice: −3 legacy" in other
-    assert "You stay at 10." in other
+    assert "Your legacy stays at 10." in other
 
 
 def test_the_page_after_the_last_meld_leaves_the_battle_to_the_table(client: FlaskClient, table: Any):

@@ -221,7 +221,7 @@ def test_the_battle_of_empire_lies_on_the_table_with_all_its_cards(
         assert f"Year {battle.year} of 12, early age" in text
         who = "You" if seat == battle.emperor else names[battle.emperor]
         assert (f"{who}: {battle.legacy:+} legacy" in text) == bool(battle.legacy)
-        assert (f"You stay at {position(game.id).view(seat).legacy[seat]}." in text) == (
+        assert (f"Your legacy stays at {position(game.id).view(seat).legacy[seat]}." in text) == (
             seat != battle.emperor
         )
         earned = sum(card.legacy for card in battle.melds[battle.emperor].cards) if battle.after > 0 else 0

@@ -189,6 +189,11 @@ def test_the_preview_says_what_it_would_do_as_things_stand(client: FlaskClient, 
     assert "If nobody bids before you" not in page.text
 
 
+def disabled(page: Page) -> list[str]:
+    """Return the labels of the buttons of a page that cannot be pressed."""
+    return ["".join(item.itertext()) for item in page.root.iter("button") if "disabled" in item.attrib]
+
+
 def test_the_sheet_opens_with_the_orders_that_stand(client: FlaskClient, table: Any) -> None:
     game = table(4)
     seat = (asked(game) + 1) % 4
@@ -211,13 +216,14 @@ def test_the_sheet_opens_with_the_orders_that_stand(client: FlaskClient, table: 
     assert sheet.text.index("As tax, pay the card of the lot that I need least. Once.") < sheet.text.index(
         "Change or add an order"
     )
-    assert "This is your order as it stands." in sheet.text
-    assert "Save this order" not in sheet.text, "nothing would change"
+    assert "This is your order as it stands. Change it above to replace it." in sheet.text
+    assert disabled(sheet) == ["Change the order"], "nothing would change"
     changed = read(post(client, game, seat, do="preview", order="raise upto 2"))
     assert "Change the order" in changed.text
+    assert disabled(changed) == []
     same = read(post(client, game, seat, do="preview", order="tax best"))
-    assert "This is your order as it stands." in same.text
-    assert "Change the order" not in same.text
+    assert "This is your order as it stands. Change it above to replace it." in same.text
+    assert disabled(same) == ["Change the order"]
     post(client, game, seat, do="leave", order="pass every lot")
     assert values(look(client, url(game, seat) + "/orders"), "pass") == {"part1": "every lot", "card": []}
 
