@@ -216,13 +216,13 @@ def test_the_sheet_opens_with_the_orders_that_stand(client: FlaskClient, table: 
     assert sheet.text.index("As tax, pay the card of the lot that I need least. Once.") < sheet.text.index(
         "Change or add an order"
     )
-    assert "This is your order as it stands. Change it above to replace it." in sheet.text
+    assert "This is your order as it stands. Change something to replace it." in sheet.text
     assert disabled(sheet) == ["Change the order"], "nothing would change"
     changed = read(post(client, game, seat, do="preview", order="raise upto 2"))
     assert "Change the order" in changed.text
     assert disabled(changed) == []
     same = read(post(client, game, seat, do="preview", order="tax best"))
-    assert "This is your order as it stands. Change it above to replace it." in same.text
+    assert "This is your order as it stands. Change something to replace it." in same.text
     assert disabled(same) == ["Change the order"]
     post(client, game, seat, do="leave", order="pass every lot")
     assert values(look(client, url(game, seat) + "/orders"), "pass") == {"part1": "every lot", "card": []}
