@@ -131,15 +131,16 @@
     const { one, many, yours, seat } = live.dataset;
     const count = seq - Number(live.dataset.seq);
     if (count <= 0) return false;
-    const mine = yours && awaited.includes(Number(seat));
+    const mine = awaited.includes(Number(seat));
     const main = document.getElementById("main");
-    if (!main.querySelector("textarea:focus") && (live.dataset.soon || (mine && !main.querySelector("#play :checked")))) {
+    const written = [...main.querySelectorAll("textarea")].some((field) => field.matches(":focus") || field.value !== field.defaultValue);
+    if (!written && (live.dataset.soon || (mine && !main.querySelector("#play :checked")))) {
       const within = main.contains(document.activeElement);
       const fresh = await renew(here);
       if (within) focusOn(fresh.querySelector("h1") || fresh);
       return true;
     }
-    const words = mine ? yours : count === 1 ? one : many;
+    const words = mine && yours ? yours : count === 1 ? one : many;
     live.classList.add("notice");
     live.querySelector("p").textContent = fill(words, { count });
     live.querySelector("a").hidden = false;

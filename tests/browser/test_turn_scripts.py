@@ -545,6 +545,29 @@ def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> N
     expect(page.locator("#played")).to_be_visible()
 
 
+def test_a_page_where_nothing_is_begun_has_the_news_at_once(tab: Tabs, town: Town) -> None:
+    game, _ = town.asked("empire", "redraw", "-at-once")
+    page = tab(size=PHONE).goto(url(game, 1))
+    page.evaluate(MARK)
+    make(game, 0, "redraw", at=utc_now())
+    wake(page)
+    expect(page.locator('#play input[name="seen"]')).to_have_value(str(entries(game.id)))
+    expect(page.locator("#live a")).to_be_hidden()
+    assert untouched(page)
+
+
+def test_what_is_written_stays_until_the_news_are_asked_for(tab: Tabs, town: Town) -> None:
+    game, _ = town.asked("empire", "redraw", "-written")
+    page = tab(size=PHONE).goto(url(game, 1))
+    page.locator("#main textarea").first.evaluate("field => { field.value = 'Not so fast'; }")
+    where = page.locator("#play").bounding_box()
+    make(game, 0, "redraw", at=utc_now())
+    wake(page)
+    expect(page.locator("#live p")).to_have_text("The game has moved on: 1 new entry.")
+    assert page.locator("#main textarea").first.input_value() == "Not so fast"
+    assert page.locator("#play").bounding_box() == where, "nothing moves under the finger"
+
+
 def test_news_keep_a_card_and_its_place(tab: Tabs, town: Town) -> None:
     game, seat = town.first("byzantium", "noting")
     now = position(game.id)
