@@ -272,7 +272,7 @@ def test_the_territory_that_changed_since_is_marked():
 def test_the_result_of_a_battle_stands_first():
     page = table_of(at(1, "keep", battle=((), (), (1, 7, 0, 0)), territory=0))
     assert page.text.startswith(
-        "Year 1 was a draw, 0 each territory fell from 7 to 0, and the Empire is lost. Year 1 of 12, early age Year"
+        "Year 1 was a draw, 0 each territory fell from 7 to 0, and the Empire was lost. Year 1 of 12, early age Year"
     )
 
 

@@ -200,7 +200,7 @@ def outcome(battle: Any, names: list[str], me: int | None = None) -> tuple[str, 
     )
     if battle.after == battle.before:
         land = f"stayed at {battle.before}"
-    return won, f"territory {land}{', and the Empire is lost' if battle.after <= 0 else ''}"
+    return won, f"territory {land}{', and the Empire was lost' if battle.after <= 0 else ''}"
 
 
 @pytest.mark.parametrize(("name", "seed"), [("g1", 1), ("g5", 5)])
