@@ -239,7 +239,7 @@ def test_the_mail_says_both_moments_and_what_does_not_count(table: Begin) -> Non
         words = " ".join(text.split())
         assert "Move by Wed 1 Apr, 13:00 (Amsterdam); your bank adds up to 12 hours." in words
         assert (
-            "Your quiet hours, 23:00 to 07:00, do not count. Days off at this table: Saturday and"
+            "Your quiet hours, 23:00 to 07:00, do not count towards your time. Days off at this table: Saturday and"
             " Sunday (Amsterdam). Your absence, 30 Mar, does not count."
         ) in words
         assert "the table’s time zone" not in words

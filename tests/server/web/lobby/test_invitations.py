@@ -595,7 +595,7 @@ def test_quiet_hours_are_chosen_with_the_seat_and_kept(client: FlaskClient) -> N
     assert [hours_of(guest) for guest in (ALICE, BOB, DAPHNE)] == [("Europe/Oslo", 1380, 420)] * 3
     another, _host = invited(NOW, name="Another")
     page = look(client, f"/i/{token('invite', BOB, another, NOW)}")
-    assert "Your quiet hours, 23:00 to 07:00, do not count." in page.text
+    assert "Your quiet hours, 23:00 to 07:00, do not count towards your time." in page.text
     assert "quiet_from" not in page.html
     fields = {"answer": "accept", "name": "Bob", "quiet_from": "22:00", "quiet_to": "06:00"}
     assert client.post(f"/i/{token('invite', BOB, another, NOW)}", data=fields).status_code == 303

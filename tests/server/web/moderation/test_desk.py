@@ -432,7 +432,7 @@ def test_a_game_shows_what_went_out_and_what_came_in(mia: FlaskClient, town: Tow
     page = look(mia, "/m/bounced")
     out = mails_shown(page, "mails")
     assert "Turn email (Felix): delivery failed: 550 5.1.1 no such user · Attempts: 1" in out
-    assert "Answer to an email (Bob): accepted 2 Mar, 10:00" in out
+    assert "Answer to an email (Bob): sent 2 Mar, 10:00" in out
     assert mails_shown(page, "received") == [
         "Email received and carried out (Bob): 1 of 1 lines carried out 2 Mar, 10:00",
         "Email bounced (Felix): failed: 550 5.1.1 no such user 2 Mar, 10:00",

@@ -186,7 +186,7 @@ def mails() -> list[EmailMessage]:
 
 def numbers(text: str) -> dict[str, str]:
     """Return the numbers that a turn email gives the places, by the names that replies use."""
-    named = " ".join(text.split()).partition("Codes of the places in a reply: ")[2].partition(". ")[0]
+    named = " ".join(text.split()).partition("Codes for places when you reply: ")[2].partition(". ")[0]
     return {slot: number for number, slot in (pair.split("=") for pair in named.split(", "))}
 
 

@@ -69,7 +69,7 @@ def test_the_tax_is_marked_in_the_market_and_the_lot_card_at_its_winner(client: 
     assert initial(market) == name
     assert "".join(market.itertext()) == tax.args[0].lstrip("abcdefghijklmnopqrstuvwxyz")
     size = now.view(0).lot_card
-    assert f"won the lot of {size}won lot {size}{name}" in marks(page)
+    assert f"won the lot of {size}won lot of {size}{name}" in marks(page)
     (medal,) = row(page, ("Alice", "Bob", "Charlie")[winner]).iter("b")
     assert (medal.get("class"), medal.text) == ("medal", str(size))
 

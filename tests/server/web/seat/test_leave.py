@@ -177,7 +177,7 @@ def test_a_player_sees_what_became_of_his_own_mails_and_of_no_others(
         session.query(Mail).filter_by(kind="refused").one().not_before = utc_now() + timedelta(hours=9)
     _, organiser = evidence(client, url(game, 0) + "/history")
     assert re.match(r"Delivery failure email: not sent before \d+ [A-Z][a-z]+, \d\d:\d\d\.", organiser)
-    assert "Turn email: accepted 2 Mar, 10:01" in mine
+    assert "Turn email: sent 2 Mar, 10:01" in mine
     (theirs,) = [line for line in evidence(client, url(game, 1) + "/history") if "Turn" in line]
     assert "delivery failed: 550 no such user" in theirs
     assert evidence(client, url(game, 2) + "/history") == []

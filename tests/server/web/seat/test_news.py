@@ -54,7 +54,7 @@ def test_a_lot_is_a_strip_with_winner_price_cards_and_bids(client: FlaskClient, 
     game = table(4)
     lot = auction(game)
     (strip,) = strips(client, url(game, 3))  # Daphne has only passed
-    assert f"<b>Bob wins the lot of 5 for {lot.price}</b>" in strip
+    assert f"<b>Bob won the lot of 5 for {lot.price}</b>" in strip
     assert f"Alice bid {lot.bid(0)[0][-1]}; Charlie and you passed." in strip
     taken, market = strip.split('aria-label="→ market"')
     assert (taken.count("<svg"), market.count("<svg")) == (len({*lot.taken}), len({*lot.bid(1), *lot.tax}))
@@ -184,7 +184,7 @@ def test_a_raise_says_to_how_much(client: FlaskClient, table: Any):
     more = moves(game, 0)[1]
     make(game, 0, more)
     total = position(game.id).view(0).totals[0]
-    assert f"Alice raises to {total} (+" in look(client, url(game, 1)).text
+    assert f"Alice raises to {total} with " in look(client, url(game, 1)).text
 
 
 def outcome(battle: Any, names: list[str], me: int | None = None) -> tuple[str, str]:
@@ -346,8 +346,8 @@ def test_the_mail_of_a_turn_begins_with_the_news(table: Any):
     auction(game)
     (message,) = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
     text, html = text_of(message), words_of(html_of(message))
-    assert text.index("While you were away\n- Bob wins the lot of 5 for ") < text.index("Your hand")
+    assert text.index("While you were away\n- Bob won the lot of 5 for ") < text.index("Your hand")
     assert "; Daphne and you passed." in " ".join(text.split())
     for said in (text, html):
-        assert "Bob wins the lot of 5 for " in said
+        assert "Bob won the lot of 5 for " in said
         assert "Since your last move" not in said  # the news say it
