@@ -166,6 +166,7 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "title": title_of(game.slug),
         "game": one_line(game.name),
         "game_id": game.id,
+        "started": game.started_at is not None,
         "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
         "names": tuple(one_line(seat.name) for seat in table.seats),
         "me": rows.seat.seat if rows.seat else None,
