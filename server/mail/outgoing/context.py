@@ -204,6 +204,7 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
         "moves": [str(move) for move in moves],
         "out_of_turn": [str(move) for move in rules.out_of_turn_moves(state, seat)],
         "fallback": str(rules.fallback(view, moves)),
+        "missed": table.seats[seat].missed > 0,
         "entries": [_in_one_line(entry) for entry in seen],
         "told": told,
         "facts": {entry.seq: fact for entry, fact in told},

@@ -163,6 +163,7 @@ def test_the_news_of_a_time_out_and_the_next_turn_are_one_mail(table: Begin) -> 
         submit(game.id, seat, bold_move(game.id, seat), due)
     (text,) = to(post(due + timedelta(days=3)), "Alice")
     assert "You ran out of time earlier, so this was played for you:\n- You pass." in text
+    assert "You missed your last deadline, too: if you miss this one, your seat goes on autopilot." in text
     assert statuses()[f"timeout:{game.id}:0:2"] == "dropped"
 
 
