@@ -223,6 +223,14 @@ class Rules(ABC, Generic[S, V]):
         """
         return read_move(text, self.grammar)
 
+    def reply_text(self, line: str) -> str:
+        """Return a line of an email reply as the text of a move or an order.
+
+        By default the line itself. A game whose emails number what its moves name, such as places on a board, puts the
+        names here; pages, the API and the log know these alone.
+        """
+        return line
+
     def parse_order(self, text: str) -> Order:
         """Read a standing order in any letter case, spacing and unambiguous abbreviation (docs/orders.md).
 

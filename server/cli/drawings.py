@@ -192,7 +192,11 @@ def check_mails(game: Game) -> None:
         if hasattr(part, "events"):
             drawn("The macro events of mail.html", part.events, view, names, scene.told)
         fallback = str(rules.fallback(view, [rules.parse(move) for move in moves]))
-        for name, given in (("choice", (view, fallback)), ("missed", (view, fallback)), ("typed", (view,))):
+        for name, given in (
+            ("choice", (view, fallback)),
+            ("missed", (view, fallback)),
+            ("reply", (view, fallback)),
+        ):
             if hasattr(part, name):
                 drawn(f"The macro {name} of mail.html", getattr(part, name), *given)
         written = text.render(view=view, names=names, told=scene.told, moves=moves, out_of_turn=others)

@@ -6,6 +6,7 @@ to 51 in the order of the names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import product
 from typing import TypeAlias
@@ -35,8 +36,21 @@ SLOTS = tuple(
 The rules name no order; of equal placements the fallback takes the first card and of that the first slot in this one.
 """
 SLOT = {name: slot for slot, name in enumerate(SLOTS)}
+_NUMBERED = re.compile(r"(\bon\s+)(\d{1,2})\b", re.IGNORECASE)
 PASS = Move("pass")
 VERBS = ("put", "pass")
+
+
+def with_slots(line: str) -> str:
+    """Return a line of a reply with the names of the slots that it numbers: `put 7r on 14` as `put 7r on el`.
+
+    Args:
+        line: a move or an order; the slots are numbered from 1 in canonical order, as turn emails show them.
+    """
+    return _NUMBERED.sub(
+        lambda found: found[1] + (SLOTS[int(found[2]) - 1] if 0 < int(found[2]) <= len(SLOTS) else found[2]),
+        line,
+    )
 
 
 def names(cards: Iterable[int]) -> Names:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
 from byzanz.games.byzantium import charts, heuristics, moves, orders, sampling
-from byzanz.games.byzantium.cards import CARD, PASS, SLOT, numbers, read_move
+from byzanz.games.byzantium.cards import CARD, PASS, SLOT, numbers, read_move, with_slots
 from byzanz.games.byzantium.cross import placed, playable
 from byzanz.games.byzantium.state import State, awaited, initial, scores
 from byzanz.games.byzantium.view import View, cross_of, view_of
@@ -89,6 +89,10 @@ class Byzantium(Rules[State, View]):
     def parse(self, text: str) -> Move:
         """Read a move: `put 7r on el`, `PU kb ON n`, `pas`."""
         return read_move(text)
+
+    def reply_text(self, line: str) -> str:
+        """Read the numbers of places in a reply, which turn emails show: `put 7r on 14` means `put 7r on el`."""
+        return with_slots(line)
 
     def parse_order(self, text: str) -> Order:
         """Read a standing order: `put 7r on e, 8r on ef then any` (docs/orders.md)."""

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byzanz.games.byzantium.cards import SLOTS
 from byzanz.moves import AmbiguousMove, Move, RulesError, UnreadableMove
 from tests.support.byzantium_positions import BYZANTIUM, game, move
 from tests.support.plain_byzantium import CARDS, NAMES
@@ -126,3 +127,17 @@ def test_reading_what_is_written_changes_nothing(seats):
     for state, seat, _ in game(seats, seats):
         for listed in BYZANTIUM.moves(state, -1 if seat is None else seat):
             assert BYZANTIUM.parse(str(listed)) == listed == move(str(listed))
+
+
+def test_a_reply_may_number_the_slots() -> None:
+    rules = BYZANTIUM
+    for number, slot in enumerate(SLOTS, 1):
+        assert rules.reply_text(f"PUT 7r  on {number}") == f"PUT 7r  on {slot}"
+        assert (
+            rules.reply_text(f"7r on {number}, 10b on {number} then any")
+            == f"7r on {slot}, 10b on {slot} then any"
+        )
+    for kept in ("put 7r on el", "put 7r on 0", "put 7r on 53", "put 7r on 140", "pass", "10b", "on", ""):
+        assert rules.reply_text(kept) == kept
+    with pytest.raises(UnreadableMove):
+        rules.parse("put 7r on 14")  # neither the API nor the log knows the numbers

@@ -16,6 +16,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from byzanz import games
+from byzanz.games.byzantium.cards import SLOTS
 from byzanz.rules import PUBLIC, Viewer
 from server.mail.outgoing import deliver
 from tests.conftest import NAMES, NOW
@@ -184,10 +185,8 @@ def mails() -> list[EmailMessage]:
     return pigeons.sent
 
 
-def numbers(text: str) -> dict[str, str]:
-    """Return the numbers that a turn email gives the places, by the names that replies use."""
-    named = " ".join(text.split()).partition("Codes for places when you reply: ")[2].partition(". ")[0]
-    return {slot: number for number, slot in (pair.split("=") for pair in named.split(", "))}
+NUMBERS = {slot: str(number) for number, slot in enumerate(SLOTS, 1)}
+"""The numbers that emails give the places."""
 
 
 def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any, app: Flask):
@@ -203,7 +202,7 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any, app: 
     pictured = html5lib_text(html)
     for card, slots in places.items():
         for shown in (" ".join(text.split()), pictured):
-            found = sorted((numbers(text)[slot] for slot in slots), key=int)
+            found = sorted((NUMBERS[slot] for slot in slots), key=int)
             at = f"at {' or '.join(filter(None, [', '.join(found[:-1]), found[-1]]))}"
             card_at = rf"\b{named([card]).pop()}\b(?:(?!Place the).)* {at}(?![,\d])"
             assert re.search(rf"Place the (?:(?!Place the).)*{card_at}", shown)
@@ -216,6 +215,19 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any, app: 
     assert len(unseen) == 2
     assert all(name in pictured for name in NAMES[:3] if name != NAMES[seat])
     assert NAMES[seat] not in pictured
+
+
+def test_the_reply_that_an_email_shows_is_read_as_the_move_of_its_link(cross: Any, app: Flask):
+    with_replies(app)
+    game = cross(3)
+    go_on(game, 7, random.Random(5))
+    [message] = [each for each in mails() if NAMES[asked(game)] in each["To"]]
+    rules, text = position(game.id).rules, part(message, "plain")
+    shown = re.findall(r"\?move=put\+(\w+)\+on\+(\w+)\S*\n  or reply: (.+)\n", text)
+    assert len(shown) == 3
+    for card, slot, reply in shown:
+        assert reply == f"put {card} on {NUMBERS[slot]}"
+        assert str(rules.parse(rules.reply_text(reply))) == f"put {card} on {slot}"
 
 
 def test_the_cross_is_drawn_in_the_mail(cross: Any, app: Flask):
@@ -231,9 +243,8 @@ def test_the_cross_is_drawn_in_the_mail(cross: Any, app: Flask):
     signs = [sign for row in drawn for sign in row if sign != "."]
     assert "ar-ab" in signs
     assert {sign.rstrip("*") for sign in signs if "(" not in sign} - {"ar-ab"} == set(cards)
-    assert numbers(part(message, "plain")).keys() == free
     in_order = [number for sign in signs if "(" in sign for number in sign.strip("()").split("/")]
-    assert in_order == [*numbers(part(message, "plain")).values()] == [str(n + 1) for n in range(len(free))]
+    assert sorted(in_order) == sorted(NUMBERS[slot] for slot in free)
     new = {sign.rstrip("*") for sign in signs if sign.endswith("*")}
     assert len(new) == 2
     middle = [row.index(card) for card, place in cards.items() if place.x == 0 for row in rows if card in row]
