@@ -29,11 +29,16 @@ def void(table: Table, position: Position, act: Act) -> int:
 
 
 def pause(table: Table, position: Position, act: Act) -> int:
-    """Pause the game: nobody may move, and no clock runs."""
+    """Pause the game: nobody may move, and no clock runs.
+
+    Time that was given for a decision goes to its time bank, for the decision opens anew when the game resumes.
+    """
     if table.game.paused:
         raise ActNotPossible("The game is already paused.")
     seq = record_only(table, position, act)
     table.game.paused = True
+    for turn in table.turns.values():
+        table.seats[turn.seat].bank += turn.extra
     table.turns.clear()
     return seq
 

@@ -229,7 +229,7 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
             page = render_template(
                 "moderation/preview.html",
                 **_game_context(session, game),
-                act=requested.words[0][1:],
+                act="remail" if requested.keep_link else requested.words[0][1:],
                 requested=requested,
                 voided=forms.voided_lines(session, game, requested.words, desk.zone()),
                 seat=forms.affected_seat(session, game, requested.words),

@@ -17,6 +17,7 @@ from server.play.moderation.act import Newcomer
 from server.store import engine, links, models, people
 from tests.conftest import NOW, Table
 from tests.support.in_hand import append, start_clock
+from tests.support.mails import row
 from tests.support.moves import entries, mails, play_on, position, submit, turn_of
 
 Begin = Callable[..., Table]
@@ -109,6 +110,15 @@ def test_a_voided_move_cannot_be_voided_again(table: Begin, moderator: int) -> N
     act(game, moderator, "!void 2")
     with pytest.raises(Refused):
         act(game, moderator, "!void 2")
+
+
+def test_time_that_was_given_outlives_a_pause(table: Begin, moderator: int) -> None:
+    game = table(3)
+    bank = row(models.Seat, (game.id, 0)).bank
+    act(game, moderator, "!extend 0 7200")
+    act(game, moderator, "!pause")
+    act(game, moderator, "!resume")
+    assert row(models.Seat, (game.id, 0)).bank == bank + 7200
 
 
 def test_a_pause_stops_everything_and_a_resume_opens_turns_anew(table: Begin, moderator: int) -> None:

@@ -160,6 +160,25 @@ def test_a_log_that_cannot_be_read_is_undone_by_number(
     assert form(page, act="void")[1]["entry"] == ""
 
 
+@pytest.mark.parametrize(
+    ("what", "says", "button"),
+    [
+        ("remail", "The link stays the same.", "Email the link again"),
+        ("link", "links to this game stop working", "Revoke and email"),
+    ],
+)
+def test_a_preview_says_what_becomes_of_the_link(
+    mia: FlaskClient, table: Begin, what: str, says: str, button: str
+) -> None:
+    game = table(3)
+    preview = ask(mia, game.id, what, {"seat": "0", "reason": "lost it"})
+    assert says in preview.text
+    assert button in ["".join(item.itertext()) for item in preview.root.iter("button")]
+    old = game.tokens[0]
+    assert agree(mia, preview, what) == 303
+    assert (look(mia, f"/t/{old}").status == 200) is (what == "remail")
+
+
 def test_the_remedy_stands_beside_the_seat(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
 
