@@ -50,6 +50,7 @@ RUN_ELSEWHERE = {
     "python3 dev.py docs": (".ci/run", "python3 dev.py docs"),
     "python3 dev.py test": (".ci/run", "python3 dev.py test"),
     "python3 dev.py test --nightly": (".ci/run", "--nightly"),
+    "TEST_GAME=* python3 dev.py test": (".ci/run", "TEST_GAME="),
     "python3 dev.py test tests/*": (".ci/run", "python3 dev.py test"),
     "python3 dev.py torture*": (".ci/run", "python3 dev.py torture"),
     "python3 dev.py mutants*": ("tests/mutants/test_mutants.py", "def test_"),

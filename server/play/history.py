@@ -34,6 +34,15 @@ def entries_for(
     return redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto))
 
 
+def undone_by(session: Session, game: AnyGame, viewer: Viewer, entry: record.Entry) -> record.Entry | None:
+    """Return the first move that this entry takes back, as a viewer may read it; None if it is no undo."""
+    verb, *words = entry.move.split()
+    if verb != "!void":
+        return None
+    (move,) = entries_for(session, game, viewer, after=int(words[0]) - 1, upto=int(words[0]))
+    return move
+
+
 class SinceOwn(NamedTuple):
     """What has been logged since a seat's own last move, as its player may read it.
 

@@ -1,5 +1,5 @@
-// A seat's page without reloads: answers are put in place, the time left counts down, and news of the table are announced. Whatever
-// goes wrong is left to the browser.
+// A seat's page without reloads: answers are put in place, the time left counts down, news are announced. What fails is left to the
+// browser.
 "use strict";
 (() => {
   const PATIENCE = 20000; // ms for an answer
@@ -117,7 +117,7 @@
     timer = setTimeout(look, (soon.shift() ?? (document.hidden ? AWAY : wait)) * 1000 * (0.9 + Math.random() / 5));
   };
 
-  // The same page as it is now in the place of the old one.
+  // The page as it is now.
   const renew = async (address) => {
     const answer = await ask(address);
     if (!answer.ok) throw new Error(`answered ${answer.status}`);
@@ -126,14 +126,14 @@
     return fresh;
   };
 
-  // What bots have done, and one's turn on a page where nothing is begun, is shown at once; else a line says that there is news.
+  // What bots have done is shown at once, and all news on one's turn where nothing is begun; else a line tells of them.
   const notice = async (live, { seq, awaited }) => {
     const { one, many, yours, seat } = live.dataset;
     const count = seq - Number(live.dataset.seq);
     if (count <= 0) return false;
     const mine = awaited.includes(Number(seat));
     const main = document.getElementById("main");
-    const written = [...main.querySelectorAll("textarea")].some((field) => field.matches(":focus") || field.value !== field.defaultValue);
+    const written = [...main.querySelectorAll("textarea")].some((each) => each.matches(":focus") || each.value !== each.defaultValue);
     if (!written && (live.dataset.soon || (mine && !main.querySelector("#play :checked")))) {
       const within = main.contains(document.activeElement);
       const fresh = await renew(here);

@@ -108,14 +108,9 @@ def _merged(
             if other.seq is not None:
                 last = outbox.details(other).get("last", other.seq)
                 more["entries"] += _entries(session, rows.game, other.seat, other.seq - 1, last)
-        voids = {
-            entry.seq: int(entry.move.split()[1])
-            for entry in more["entries"]
-            if entry.move.startswith("!void ")
-        }
+        viewer = PUBLIC if mail.seat is None else mail.seat
         more["undone"] = {
-            seq: _entries(session, rows.game, mail.seat, target - 1, target)[0]
-            for seq, target in voids.items()
+            entry.seq: history.undone_by(session, rows.game, viewer, entry) for entry in more["entries"]
         }
     return more
 

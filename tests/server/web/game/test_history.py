@@ -485,7 +485,7 @@ def test_a_running_game_is_watched_with_its_latest_moves(client: FlaskClient, ta
     assert seqs(page) == list(range(last, last - 16, -1)), "the newest first"
     assert "The Golden Horn · Watching: hands are hidden" in page.text
     assert "What happened last" in page.text
-    won_last = r'<li class="strip">\s*<p><b>\w+ (wins|gets) the lot of 2'
+    won_last = r'<li class="strip">\s*<p><b>\w+ (won|got) the lot of 2'
     assert re.search(won_last, page.html), "in pictures"
     assert "to move" in page.text
     assert len(set(re.findall(r'class="by" data-initial="(.)"', page.html))) == 1, (
