@@ -214,9 +214,7 @@ class Rules(ABC, Generic[S, V]):
         return Outcome(scores, winners, "finished")
 
     def parse(self, text: str) -> Move:
-        """Read a move in any letter case, spacing, card order and unambiguous abbreviation (docs/formats.md §1).
-
-        By default as `grammar` says.
+        """Read a move in any letter case, spacing, card order and abbreviation (docs/formats.md §1), by `grammar`.
 
         Raises:
             UnreadableMove, AmbiguousMove: the text is not one move.
@@ -224,17 +222,11 @@ class Rules(ABC, Generic[S, V]):
         return read_move(text, self.grammar)
 
     def reply_text(self, line: str) -> str:
-        """Return a line of an email reply as the text of a move or an order.
-
-        By default the line itself. A game whose emails number what its moves name, such as places on a board, puts the
-        names here; pages, the API and the log know these alone.
-        """
+        """Return a line of an email reply as a move or an order; a game may read numbers that its emails show."""
         return line
 
     def parse_order(self, text: str) -> Order:
-        """Read a standing order in any letter case, spacing and unambiguous abbreviation (docs/orders.md).
-
-        By default a game takes none.
+        """Read a standing order in any letter case, spacing and abbreviation (docs/orders.md); by default none.
 
         Raises:
             UnreadableOrder, AmbiguousMove: the text is not one order.
