@@ -1,4 +1,4 @@
-// A seat's page without reloads: answers are put in place, the time left counts down, news are announced. What fails is left to the
+// A seat's page without reloads: answers are put in place, the time left counts down, news is announced. What fails is left to the
 // browser.
 "use strict";
 (() => {
@@ -126,7 +126,7 @@
     return fresh;
   };
 
-  // What bots have done is shown at once, and all news on one's turn where nothing is begun; else a line tells of them.
+  // Bots' moves, and news on your turn while nothing is chosen, are shown at once; otherwise a line announces them.
   const notice = async (live, { seq, awaited }) => {
     const { one, many, yours, seat } = live.dataset;
     const count = seq - Number(live.dataset.seq);

@@ -118,8 +118,8 @@ def _read_line(rules: Rules[Any, Any], said: str) -> ReplyLine:
     word = first.casefold()
     if word in ("order", "orders") and rest.casefold() in ("off", "none"):
         return ReplyLine(said, "", "off")
-    text = rules.reply_text(rest if word == "order" else said)
-    line = ReplyLine(said, text, "order" if word == "order" else "move")
+    kind, typed = ("order", rest) if word == "order" else ("move", said)
+    line = ReplyLine(said, rules.reply_text(typed), kind)
     try:
         text = line.text[: play.LONGEST_TEXT + 1]
         rules.parse_order(text) if line.kind == "order" else rules.parse(text)

@@ -156,6 +156,17 @@ def test_another_seed_after_the_last_cut_contradicts_every_players_mail(
         assert (found.value.seq, found.value.step) == (0, "commitment")
 
 
+def test_who_completes_the_table_reads_that_the_game_has_started(now: datetime) -> None:
+    game_id, _host = invited(now)
+    sent: list[EmailMessage] = []
+    for guest in ("Bob", "Charlie"):
+        accept(game_id, guest, now=now)
+        sent += post(now)
+    texts = [text_of(each) for each in sent if "you have taken a seat" in text_of(each)]
+    assert sum("Once every seat is taken, the cards are dealt." in text for text in texts) == 2
+    assert sum("The game has started." in text for text in texts) == 1
+
+
 def test_the_order_of_the_cuts_is_the_order_in_which_they_were_made(now: datetime) -> None:
     game_id, host = invited(now, players=(BOB, CHARLIE, DAPHNE), bots=("random",))
     for guest in (CHARLIE, BOB):

@@ -668,6 +668,15 @@ def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
     assert post(NOW + timedelta(days=1)) == []
 
 
+def test_a_link_that_a_moderator_sends_is_not_to_be_ignored(table: Begin) -> None:
+    game = table(4)
+    post()
+    play.moderate(game.id, "!link 0", reason="it leaked", person_id=game.people[3], now=NOW)
+    (text,) = [text for text in map(text_of, post()) if "a moderator sends you your link" in text]
+    assert "Use this one from now on" in text
+    assert "ignore this email" not in text
+
+
 def test_the_email_of_an_undo_names_the_move_and_says_what_comes_now(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")

@@ -334,7 +334,10 @@ def test_a_refused_mail_is_shown_to_the_organiser(bare: FlaskClient) -> None:
     with engine.transaction() as session:
         for mail in mails("invite", BOB):
             session.merge(mail).status = "failed"
-    assert "email rejected" in look(bare, f"/o/{host}").text
+    page = look(bare, f"/o/{host}").text
+    assert "email rejected" in page
+    assert "The game starts when Charlie accepts." not in page
+    assert "Charlie has not answered yet. The game starts once every seat is taken." in page
 
 
 def test_the_organiser_sees_and_mends_the_name_somebody_typed_for_him(bare: FlaskClient) -> None:

@@ -141,7 +141,7 @@ def test_a_card_to_keep_is_one_button(client: FlaskClient, table: Any):
     page = look(client, url(game, seat))
     card = position(game.id).view(seat).hand[0]
     receipt = look(client, press(client, page, "move", f"keep {card}").headers["Location"])
-    assert "You pass " in receipt.text
+    assert re.search(r"You pass [\w ’-]+ to (Alice|Bob)\.", receipt.text)
 
 
 def form_of(state: Any, role: str) -> str:

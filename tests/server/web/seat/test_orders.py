@@ -300,9 +300,12 @@ def test_a_seat_on_autopilot_is_taken_back_with_a_button(client: FlaskClient, ta
     game = table(4)
     with engine.transaction() as session:
         session.get_one(Seat, (game.id, 2)).autopilot = True
-    assert "Your seat is on autopilot" in look(client, url(game, 2)).text
+    waiting = look(client, url(game, 2)).text
+    assert "Your seat is on autopilot" in waiting
+    assert "We will email you." not in waiting
     page = follow(client, post(client, game, 2, do="reclaim"))
     assert "Your seat is on autopilot" not in page.text
+    assert "We will email you." in page.text
     assert entries(game.id)[-1].move == "!autopilot 2 off"
 
 
