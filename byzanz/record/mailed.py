@@ -10,9 +10,12 @@ from byzanz.record.jsonl import Header, Record
 from byzanz.record.report import InvalidRecord
 
 _QUOTED = re.compile(
-    r"(?:\b(commitment|cut)\W{1,3}|\b(\d{1,9})(?::|[^0-9]{1,60}?))\b([0-9a-f]{64})\b", re.IGNORECASE
+    r"(?:\b(commitment|cut)\W{1,3}|\b(\d{1,9})\b(?::|[^0-9]{1,60}?))\b([0-9a-f]{64})\b", re.IGNORECASE
 )
-"""A hash with the word before it, or with the entry's number: `head 12:…`, or a sentence of older emails."""
+"""A hash with the word before it, or with the entry's number: `head 12:…`, or a sentence of older emails.
+
+A number within a word, such as the beginning of a game's id in an address, is none.
+"""
 _LINE_BREAK = re.compile(r"\s*\n[> ]*")
 
 

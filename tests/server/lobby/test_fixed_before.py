@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
 from datetime import datetime, timedelta
 from email.message import EmailMessage
 
@@ -154,6 +156,25 @@ def test_another_seed_after_the_last_cut_contradicts_every_players_mail(
         with pytest.raises(InvalidRecord) as found:
             record.verify(forged, mailed=each)
         assert (found.value.seq, found.value.step) == (0, "commitment")
+
+
+def test_an_id_that_begins_with_digits_is_no_entry_of_the_log(
+    now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = secrets.token_bytes
+    chosen = base64.b32decode("556QETNCPSVVAAAA")
+    monkeypatch.setattr(
+        secrets, "token_bytes", lambda count: chosen if count == len(chosen) else drawn(count)
+    )
+    game_id, _host = invited(now)
+    assert game_id == "556qetncpsvv"
+    for guest in ("Bob", "Charlie"):
+        accept(game_id, guest, now=now)
+    kept = finished(game_id)
+    for message in post(now):
+        if "you have taken a seat" in text_of(message):
+            assert mailed_in(text_of(message)).heads == ()
+            record.verify(kept, mailed=mailed_in(text_of(message)))
 
 
 def test_who_completes_the_table_reads_that_the_game_has_started(now: datetime) -> None:
