@@ -14,6 +14,7 @@ import idna
 from byzanz import chance
 from byzanz.bots import BOTS
 from byzanz.rules import Rules
+from server.config import zones
 from server.config.offered import offered
 from server.errors import InvalidInput
 
@@ -224,7 +225,7 @@ def clean_zone(name: str, field: str = "time_zone") -> str:
     Raises:
         InvalidInput: it is unknown.
     """
-    if name not in time_zones():
+    if name not in time_zones() or not zones.known(name):
         raise InvalidInput(
             "“%(name)s” is not a time zone like Europe/Amsterdam or UTC.", field=field, name=excerpt(name)
         )

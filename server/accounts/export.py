@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from server.community import blocks
 from server.play import history, positions
+from server.store import people
 from server.store.engine import Base
 from server.store.facts import Fact
 from server.store.models import (
@@ -53,7 +54,7 @@ def archive(session: Session, person_id: int) -> bytes:
     seats = session.scalars(select(Seat).where(Seat.person_id == person_id).order_by(Seat.game_id)).unique()
     held = [(session.get_one(Game, seat.game_id), seat) for seat in seats]
     files = {
-        "account.json": _rows([session.get_one(Person, person_id)]),
+        "account.json": [_account(session, session.get_one(Person, person_id))],
         "games.json": [
             _row(seat) | {"game": _row(game), "orders": _orders(session, seat)} for game, seat in held
         ],
@@ -92,6 +93,11 @@ def _record(session: Session, game: Game, seat: Seat) -> str:
         return record.write(history.record_for(session, game, seat.seat))
     except positions.Broken:  # the game is on hold
         return ""
+
+
+def _account(session: Session, person: Person) -> dict[str, Any]:
+    stored = people.unknown_zone(session, person.id)
+    return _row(person) | ({"time_zone": stored} if stored else {})
 
 
 def _orders(session: Session, seat: Seat) -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -19,6 +18,7 @@ from sqlalchemy.orm import Session
 from server.community import ended, profiles
 from server.community.ended import Ended
 from server.community.profiles import Company
+from server.config import zones
 from server.store import log
 from server.store.engine import parse_stamp
 from server.store.models import Conduct, Game, Seat
@@ -95,7 +95,7 @@ def habits(session: Session, person_id: int, zone: str) -> Habits:
     slugs = _games(session, person_id)
     entries = _entries(session, person_id, slugs)
     answers = _answers(session, person_id, entries)
-    local = [at.astimezone(ZoneInfo(zone)) for at, by in entries.values() if by == "player"]
+    local = [at.astimezone(zones.get(zone)) for at, by in entries.values() if by == "player"]
     days, hours = Counter(at.weekday() for at in local), Counter(at.hour // BLOCK for at in local)
     games = ended.of_person(session, person_id, MOST_GAMES)
     return Habits(

@@ -8,20 +8,20 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import func, select, text
+from sqlalchemy import String, func, select, text, type_coerce
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from byzanz import chance, record, umpire
 from byzanz.rules import ALL, Rules
 from server import config
-from server.config import ConfigError, Settings
+from server.config import ConfigError, Settings, zones
 from server.ops import dns_checks, mail_checks, reach, surroundings
 from server.ops.finding import Finding, minute
 from server.play import history, positions
 from server.scheduler import heartbeat
 from server.store import alerts, engine, links, migrate
-from server.store.models import Alert, Entry, Game, Link, Outage
+from server.store.models import Alert, Entry, Game, Link, Outage, Person
 
 SAMPLE = 1_000
 """Games whose logs are checked unless all are requested: the newest."""
@@ -110,6 +110,7 @@ def _database_findings(settings: Settings, now: datetime, check_all: bool) -> It
         yield from _logs(session, check_all)
         yield from _quarantine(session)
         yield from _without_rules(session)
+        yield from zone_findings(session)
         yield from _heartbeats(session, settings, now)
         yield _outages(session, now)
         yield from _alerts(session)
@@ -227,6 +228,23 @@ def _without_rules(session: Session) -> Iterator[Finding]:
         who = f"game {first} needs" if count == 1 else f"{count} games need, such as game {first}"
         what = f"the rules of {slug} (version {version}) are not installed, which {who}"
         yield Finding(False, what, "install their package and restart; until then these games are on hold")
+
+
+def zone_findings(session: Session) -> Iterator[Finding]:
+    """Name the stored time zones that this machine does not know."""
+    remedy = "install newer time zones (Debian: tzdata and tzdata-legacy; or the Python package) and restart"
+    for model, who in ((Person, "person"), (Game, "game")):
+        stored = type_coerce(model.time_zone, String)
+        counts = session.execute(select(stored, func.count()).where(stored.is_not(None)).group_by(stored))
+        for zone, count in counts:
+            if not zones.known(zone):
+                whose = f"1 {who}" if count == 1 else f"{count} {'people' if who == 'person' else 'games'}"
+                instead = "each table's" if who == "person" else zones.DEFAULT
+                yield Finding(
+                    False,
+                    f"the time zone {zone!r} of {whose} is unknown here; {instead} is used instead",
+                    remedy,
+                )
 
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:

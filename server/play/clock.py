@@ -11,9 +11,10 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import count
-from zoneinfo import ZoneInfo
+
+from server.config import zones
 
 Span = tuple[datetime, datetime]
 """A span of time that a clock leaves out: from, to."""
@@ -61,7 +62,9 @@ class Hours:
         kept = json.loads(text)
         quiet, absences = kept.pop("quiet", None), kept.pop("absences", ())
         away = tuple((datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in absences)
-        return cls(**kept, quiet=tuple(quiet) if quiet else None, absences=away)
+        table = zones.known(kept.pop("table_zone", None)) or zones.DEFAULT
+        zone = zones.known(kept.pop("zone", None)) or table
+        return cls(zone, tuple(quiet) if quiet else None, table, **kept, absences=away)
 
     def write(self) -> str:
         """Write the hours as JSON, without the fields that do not matter."""
@@ -119,7 +122,7 @@ def night_end(moment: datetime, hours: Hours) -> datetime | None:
 def _nights(start: datetime, hours: Hours) -> Iterator[Span]:
     if hours.quiet is None:
         return
-    zone, (begin, end) = ZoneInfo(hours.zone), hours.quiet
+    zone, (begin, end) = zones.get(hours.zone), hours.quiet
     later = end if end > begin else end + DAY
     for day in _days_from(start, zone):
         night = first_shown(zone, day, begin), last_shown(zone, day, later)
@@ -130,30 +133,30 @@ def _nights(start: datetime, hours: Hours) -> Iterator[Span]:
 def _days_off(start: datetime, hours: Hours) -> Iterator[Span]:
     if not hours.days_off:
         return
-    zone = ZoneInfo(hours.table_zone)
+    zone = zones.get(hours.table_zone)
     for day in _days_from(start, zone):
         if str(day.isoweekday()) in hours.days_off and start < (whole := whole_days(zone, day, day))[1]:
             yield whole
 
 
-def _days_from(start: datetime, zone: ZoneInfo) -> Iterator[date]:
+def _days_from(start: datetime, zone: tzinfo) -> Iterator[date]:
     """The days of a zone's calendar from the day before `start`, whose night may reach into the next."""
     first = start.astimezone(zone).date() - timedelta(days=1)
     return (first + timedelta(days=number) for number in count())
 
 
-def whole_days(zone: ZoneInfo, first: date, last: date) -> Span:
+def whole_days(zone: tzinfo, first: date, last: date) -> Span:
     """From the beginning of one day to the end of another in a zone's calendar."""
     return first_shown(zone, first, 0), last_shown(zone, last, DAY)
 
 
-def first_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
+def first_shown(zone: tzinfo, day: date, minute: int) -> datetime:
     """The first moment at which clocks in a zone show a minute of a day or, if they skip it, a later one."""
     early, late = _twice(zone, day, minute)
     return early if early <= late else _behind_gap(zone, day, minute)
 
 
-def last_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
+def last_shown(zone: tzinfo, day: date, minute: int) -> datetime:
     """The moment after which clocks in a zone no longer show a time before a minute of a day."""
     early, late = _twice(zone, day, minute)
     if early > late:
@@ -167,13 +170,13 @@ def _wall(day: date, minute: int) -> datetime:
     return datetime.combine(day, time()) + timedelta(minutes=minute)
 
 
-def _twice(zone: ZoneInfo, day: date, minute: int) -> tuple[datetime, datetime]:
+def _twice(zone: tzinfo, day: date, minute: int) -> tuple[datetime, datetime]:
     """Both readings of a wall time: equal except when clocks change, and in reverse order for a skipped time."""
     shown = _wall(day, minute).replace(tzinfo=zone)
     return shown.replace(fold=0).astimezone(UTC), shown.replace(fold=1).astimezone(UTC)
 
 
-def _behind_gap(zone: ZoneInfo, day: date, minute: int) -> datetime:
+def _behind_gap(zone: tzinfo, day: date, minute: int) -> datetime:
     """The moment at which clocks are put forward past this wall time."""
     after, before = _twice(zone, day, minute)
     wanted = _wall(day, minute)

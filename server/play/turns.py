@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
+from server.config.zones import zone_of
 from server.play import answers, clock
 from server.store import alerts, statements
 from server.store.engine import connection_of
@@ -123,7 +124,7 @@ def hours_of(table: Table, seat: SeatRow, now: datetime) -> clock.Hours:
     if person.quiet_from is not None and person.quiet_to is not None:
         quiet = (person.quiet_from, person.quiet_to)
     return clock.Hours(
-        zone=person.time_zone or table.game.time_zone,
+        zone=zone_of(person, table.game),
         quiet=quiet,
         table_zone=table.game.time_zone,
         days_off=table.game.days_off,

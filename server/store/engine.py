@@ -12,13 +12,14 @@ from typing import Any
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import ColumnElement, Connection, DateTime, Dialect, LargeBinary, MetaData, event
+from sqlalchemy import ColumnElement, Connection, DateTime, Dialect, LargeBinary, MetaData, String, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
+from server.config import zones
 from server.store import queues
 from server.store.queues import in_queue, one_writer
 
@@ -116,6 +117,24 @@ class Hex(TypeDecorator[str]):
 
     def process_result_value(self, value: bytes | None, _dialect: Dialect) -> str | None:
         return None if value is None else value.hex()
+
+
+class ZoneName(TypeDecorator[str]):
+    """The name of a time zone; one that this machine does not know reads as none, but stays stored.
+
+    Args:
+        unknown: what is read instead.
+    """
+
+    impl = String(64)
+    cache_ok = True
+
+    def __init__(self, unknown: str | None) -> None:
+        super().__init__()
+        self.unknown = unknown
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> str | None:
+        return zones.known(value) or self.unknown
 
 
 def init_app(app: Flask) -> None:

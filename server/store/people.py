@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import String, select, type_coerce
 from sqlalchemy.orm import Session
 
+from server.config import zones
 from server.store.engine import insert
 from server.store.models import Person
 from server.store.rows import AnyGame
@@ -20,6 +21,12 @@ def normalize_address(email: str) -> str:
 def find(session: Session, email: str) -> Person | None:
     """Return the person with this address, or None."""
     return session.scalar(select(Person).where(Person.email == normalize_address(email)))
+
+
+def unknown_zone(session: Session, person_id: int) -> str | None:
+    """Return the name of a person's stored time zone if this machine does not know it, else None."""
+    stored = session.scalar(select(type_coerce(Person.time_zone, String)).where(Person.id == person_id))
+    return None if stored is None or zones.known(stored) else stored
 
 
 def get_or_create(session: Session, email: str, name: str, now: datetime) -> Person:

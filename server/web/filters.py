@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from babel.dates import format_skeleton, get_day_names
 from babel.lists import format_list
@@ -15,12 +14,14 @@ from flask_babel import format_date, get_locale, gettext
 from byzanz import record
 from server import i18n
 from server.community.talk import FORMER
+from server.config import zones
 from server.play import history
 from server.play.clock import Span
 
 
 def init_app(app: Flask) -> None:
     """Register the filters."""
+    app.jinja_env.globals["zone_of"] = zones.zone_of
     app.jinja_env.filters |= {
         "listed": listed,
         "weekday": weekday,
@@ -106,7 +107,7 @@ def day(at: datetime, zone: str, now: datetime | None = None) -> str:
     """
     near = now is not None and abs(at - now) < SAME_YEAR
     form = i18n.day_format() if near else f"{i18n.day_format()} y"
-    return str(format_date(at.astimezone(ZoneInfo(zone)), form, rebase=False))
+    return str(format_date(at.astimezone(zones.get(zone)), form, rebase=False))
 
 
 def month(at: datetime) -> str:
@@ -126,5 +127,5 @@ def percent(value: int) -> str:
 
 def days_of(span: Span, zone: str) -> tuple[date, date]:
     """Return the first and the last day that a span touches."""
-    here = ZoneInfo(zone)
+    here = zones.get(zone)
     return span[0].astimezone(here).date(), (span[1] - timedelta(seconds=1)).astimezone(here).date()

@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
-from zoneinfo import ZoneInfo
 
 from flask import Flask, abort, current_app, g, make_response, render_template, request
 from flask_babel import format_datetime, gettext
@@ -19,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from byzanz.moves import RulesError
 from server import i18n
+from server.config import zones
 from server.errors import Refused
 from server.store import engine, links
 from server.store.engine import utc_now
@@ -118,7 +118,7 @@ def format_moment(at: datetime, zone: str = "UTC", now: datetime | None = None) 
     Args:
         now: for a line that is read at once: no zone, and no date within six days.
     """
-    local = at.astimezone(ZoneInfo(zone))
+    local = at.astimezone(zones.get(zone))
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
     soon = now is not None and abs(at - now) < timedelta(days=6)

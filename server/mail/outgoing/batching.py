@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from server.config.zones import zone_of
 from server.mail.outgoing.relevance import REQUESTED, MailRows
 from server.play import clock
 from server.store import outbox
@@ -55,7 +56,7 @@ def _quiet_until(rows: MailRows, now: datetime) -> datetime | None:
     person = rows.person
     if person.quiet_from is None or person.quiet_to is None:
         return None
-    zone = person.time_zone or (rows.game.time_zone if rows.game else "UTC")
+    zone = zone_of(person, rows.game)
     return clock.night_end(now, clock.Hours(zone, (person.quiet_from, person.quiet_to)))
 
 

@@ -17,6 +17,7 @@ from byzanz.games import title_of
 from byzanz.rules import PUBLIC
 from server import i18n
 from server.config import settings
+from server.config.zones import zone_of
 from server.mail.outgoing import batching, occasions, relevance, said
 from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
@@ -59,7 +60,7 @@ def template_context(
         "stop": mail_links.stop,
         "reply": mail_links.reply,
         "base_url": settings().base_url,
-        "zone": rows.person.time_zone or (rows.game.time_zone if rows.game else "UTC"),
+        "zone": zone_of(rows.person, rows.game),
         "own_zone": rows.person.time_zone is not None,
         "times": times,
     }

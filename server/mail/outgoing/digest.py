@@ -11,13 +11,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import and_, exists, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import games
 from server import play
+from server.config import zones
 from server.mail.outgoing import said
 from server.mail.text import one_line
 from server.play import clock, positions, turns
@@ -53,7 +53,7 @@ def digest_minute(person: Person) -> int:
 
 def last_occurrence(zone: str, minute: int, now: datetime) -> tuple[date, datetime]:
     """Return the last time that clocks in a zone showed this minute of the day, and that day."""
-    here = ZoneInfo(zone)
+    here = zones.get(zone)
     day = now.astimezone(here).date()
     while (at := clock.last_shown(here, day, minute)) > now:
         day -= timedelta(days=1)
@@ -73,7 +73,7 @@ def next_look(person: Person, now: datetime) -> datetime:
     day, at = last_occurrence(person.time_zone, minute, now)
     if now < at + SETTLED:
         return at + SETTLED
-    return clock.last_shown(ZoneInfo(person.time_zone), day + timedelta(days=1), minute)
+    return clock.last_shown(zones.get(person.time_zone), day + timedelta(days=1), minute)
 
 
 def queue_due(now: datetime) -> int:
@@ -226,7 +226,7 @@ def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Tim
         "names": [one_line(other.name) for other in positions.seats_of(session, game.id)],
         "view": position.view(turn.seat),
         "times": times,
-        "zone": (person.time_zone if person else None) or game.time_zone,
+        "zone": zones.zone_of(person, game),
         "head": game.head,
         "hash": game.head_hash,
         "said": _said(session, game, seat),

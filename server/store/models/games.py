@@ -8,7 +8,8 @@ from sqlalchemy import ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from byzanz import record
-from server.store.engine import Base, UtcTime
+from server.config import zones
+from server.store.engine import Base, UtcTime, ZoneName
 from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
@@ -79,7 +80,7 @@ class Game(Base):
     commitment: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(UtcTime, index=True)
     options: Mapped[str] = mapped_column(Text, default="{}")
-    time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
+    time_zone: Mapped[str] = mapped_column(ZoneName(zones.DEFAULT), default=zones.DEFAULT)
     listed: Mapped[bool] = mapped_column(default=False)
     """Shown in the lobby, where anyone may watch and take a free seat."""
     bank: Mapped[int] = mapped_column(default=0)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from server.store.engine import Base, UtcTime
+from server.store.engine import Base, UtcTime, ZoneName
 from server.store.facts import Fact, FactColumn
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -30,7 +30,7 @@ class Person(Base):
     email: Mapped[str | None] = mapped_column(String(254), unique=True)
     name: Mapped[str] = mapped_column(String(40))
     created_at: Mapped[datetime] = mapped_column(UtcTime)
-    time_zone: Mapped[str | None] = mapped_column(String(64), default=None)
+    time_zone: Mapped[str | None] = mapped_column(ZoneName(None), default=None)
     moderator: Mapped[bool] = mapped_column(default=False)
     silent: Mapped[bool] = mapped_column(default=False)
     """Has muted all email except sign-in and other requested links."""

@@ -14,7 +14,7 @@ from server.community import blocks, handles, mutes
 from server.errors import InvalidInput, Refused
 from server.lobby import invitations, time_control
 from server.mail.outgoing import digest
-from server.store import links
+from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Game, Link, Person, Seat
 from server.web import locale
@@ -108,6 +108,7 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             days_a_year=absences.BUDGET,
             tables=_current_games(session, me),
             zones=validation.time_zones(),
+            unknown_zone=people.unknown_zone(session, me.id),
             hour=digest.digest_minute(me),
             feed=_feed(session, me),
             muted=mutes.muted(session, me.id),

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from server.accounts import login
 from server.community import exports, groups
 from server.community.groups import Group
+from server.config.zones import zone_of
 from server.store.engine import reading
 from server.store.models import Game, Seat
 from server.web.http import GAME_ID, error_page, limiter, seat_access
@@ -32,7 +33,7 @@ def of_game(game_id: str) -> ResponseReturnValue:
         game = session.get_one(Game, game_id)
         here = {"csv": url_for(".game_file", game_id=game_id, kind="csv")}
         here["json"] = url_for(".game_file", game_id=game_id, kind="json")
-        return _page(game, found, me.time_zone or game.time_zone, url_for("game.show", game_id=game_id), here)
+        return _page(game, found, zone_of(me, game), url_for("game.show", game_id=game_id), here)
 
 
 @blueprint.get("/g/<game_id>/group.<kind>")
@@ -55,7 +56,7 @@ def of_seat(token: str) -> ResponseReturnValue:
         game = session.get_one(Game, access.game.id)
         person = access.seat.person
         here = {kind: url_for(".seat_file", token=token, kind=kind) for kind in ("csv", "json")}
-        zone = (person.time_zone if person else None) or game.time_zone
+        zone = zone_of(person, game)
         return _page(game, found, zone, url_for("turn.show", token=token), here)
 
 

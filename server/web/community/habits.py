@@ -14,6 +14,7 @@ from byzanz import games
 from server import validation
 from server.accounts import login
 from server.community import ended, exports, habits
+from server.config.zones import zone_of
 from server.store.engine import reading
 from server.store.models import Person, Standing
 from server.web.http import limiter
@@ -32,7 +33,7 @@ def show() -> ResponseReturnValue:
         return render_template(
             "community/habits.html",
             me=me,
-            habits=habits.habits(session, me.id, me.time_zone or "UTC"),
+            habits=habits.habits(session, me.id, zone_of(me)),
             most=habits.MOST_GAMES,
             hours=[f"{hour:02}–{hour + habits.BLOCK:02}" for hour in range(0, 24, habits.BLOCK)],
             titles={rules.slug: rules.title for rules in games.latest()},

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from server import validation
 from server.accounts import login
 from server.community import blocks, profiles, reliability
+from server.config.zones import zone_of
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Person, Seat
 from server.web.http import GAME_ID, costly, limiter
@@ -35,7 +36,7 @@ def profile(handle: str) -> ResponseReturnValue:
             shown=reliability.shown(session, [person.id])[person.id],
             company=profiles.company(session, other.id, person.id) if other else None,
             is_blocked=other is not None and person.id in blocks.blocked_by(session, other.id),
-            zone=(me.time_zone if me else None) or "UTC",
+            zone=zone_of(me),
             now=utc_now(),
         )
 

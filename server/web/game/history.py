@@ -8,7 +8,6 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from flask_babel import format_datetime
 from sqlalchemy.orm import Session
@@ -17,6 +16,7 @@ from byzanz import record
 from byzanz.charts import Heading
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
+from server.config import zones
 from server.errors import BadRequest
 from server.play import history, positions, timeline
 from server.play.timeline import Timeline
@@ -121,7 +121,7 @@ def _line(
 
 def short(at: datetime, zone: str) -> str:
     """Return a moment as lines of the log give it: without a year, in a time zone."""
-    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
+    text: str = format_datetime(at.astimezone(zones.get(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
     return text
 
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from flask_babel import format_datetime
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from server import i18n
+from server.config import zones
 from server.store import facts
 from server.store.engine import utc_now
 from server.store.models import Game, IncomingMail, Mail, Person
@@ -123,5 +123,5 @@ def _of_received(row: IncomingMail, name: str, zone: str, *, show_outcome: bool)
 
 
 def _short(at: datetime, zone: str) -> str:
-    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
+    text: str = format_datetime(at.astimezone(zones.get(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
     return text

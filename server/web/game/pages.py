@@ -18,6 +18,7 @@ from server.accounts import login
 from server.community import profiles
 from server.config import settings
 from server.config.offered import offered
+from server.config.zones import zone_of
 from server.errors import Refused
 from server.lobby import rematch
 from server.play import autopilot, positions, timeline, turns
@@ -86,8 +87,7 @@ def seat_history(token: str) -> ResponseReturnValue:
         access = seat_access(session, token)
         if access.game.status not in ("running", "over"):
             return _no_game()
-        person = access.seat.person
-        zone = (person.time_zone if person else None) or access.game.time_zone
+        zone = zone_of(access.seat.person, access.game)
         here = url_for(".seat_history", token=token)
         back = url_for("turn.show", token=token)
         own = mail_log.of_seat(session, access.seat, zone)
@@ -97,8 +97,7 @@ def seat_history(token: str) -> ResponseReturnValue:
 
 def _zone(session: Session, game: Game) -> str:
     """Return the time zone of the signed-in reader, or of the table."""
-    me = login.signed_in(session)
-    return (me.time_zone if me else None) or game.time_zone
+    return zone_of(login.signed_in(session), game)
 
 
 def _game(session: Session, game_id: str) -> Game | None:

@@ -16,6 +16,7 @@ from byzanz.bots import BOTS
 from server import errors, i18n, validation
 from server.community import reliability
 from server.config import settings
+from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.lobby import create, invitations, names, notify, offers, organiser, rematch, time_control
 from server.play import history, lengths, positions
@@ -176,7 +177,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             me=host,
             has_hours=time_control.has_hours(host),
             hours=form or {"time_zone": game.time_zone},
-            zone=host.time_zone or game.time_zone,
+            zone=zone_of(host, game),
             zones=validation.time_zones(),
             invitation=_own_invitation(session, game) if own and own.status == "invited" else None,
             may_keep_going=rematch.may_keep_going(session, game, utc_now()),

@@ -22,6 +22,7 @@ from server.accounts import login
 from server.community import blocks
 from server.config import settings
 from server.config.offered import offered
+from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.lobby import create, names, tables, time_control
 from server.store.engine import reading, utc_now
@@ -105,7 +106,7 @@ def _initial_fields() -> dict[str, str]:
         "game": flask.request.args.get("game", offered()[0].slug),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
-        "time_zone": (me.time_zone or "UTC") if me else "UTC",
+        "time_zone": zone_of(me),
         "plays": "yes",
         "talk": "yes",
         "strength": DEFAULT_BOT,

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session, selectinload
 
 from byzanz.games import latest
 from server.accounts import erasure
+from server.config.zones import zone_of
 from server.errors import InvalidInput
 from server.mail import deliverability
 from server.play import autopilot
@@ -40,8 +41,7 @@ PAGE_SIZE = 50
 
 def zone() -> str:
     """Return this moderator's time zone."""
-    found: str = g.me.time_zone or "UTC"
-    return found
+    return zone_of(g.me)
 
 
 @blueprint.get("/")

@@ -6,6 +6,7 @@ import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 
+from server.config.zones import zone_of
 from server.errors import Refused
 from server.lobby import offers
 from server.play import positions
@@ -54,7 +55,7 @@ def _page(token: str, refusal: Refused | None) -> ResponseReturnValue:
                 for each in offers.vacancies(session, game, by_player=True)
                 if each.seat.seat != access.seat.seat
             ],
-            zone=(person.time_zone if person else None) or game.time_zone,
+            zone=zone_of(person, game),
             now=utc_now(),
             refusal=refusal,
         )

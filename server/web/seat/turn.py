@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from byzanz.moves import Move, RulesError, ranked
 from server import play
 from server.accounts import login
+from server.config.zones import zone_of
 from server.errors import Refused
 from server.lobby import rematch
 from server.mail import deliverability
@@ -228,8 +229,7 @@ def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any
 
 
 def _zone(access: SeatAccess) -> str:
-    person = access.seat.person
-    return (person.time_zone if person else None) or access.game.time_zone
+    return zone_of(access.seat.person, access.game)
 
 
 def _choices(position: Position, seat: int) -> dict[str, Any]:
