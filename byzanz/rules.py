@@ -75,6 +75,8 @@ class Rules(ABC, Generic[S, V]):
     """Fields of the view that pages show beside the players: a text for each seat, or the number of a seat."""
     decisions: ClassVar[int] = 25
     """Roughly how many decisions a player makes: pages say so until enough games have ended; bots look ahead by it."""
+    example_orders: ClassVar[Sequence[str]] = ()
+    """Standing orders as players write them, one of each kind; `byzanz check` tries them."""
     forgets: ClassVar[bool] = False
     """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
 

@@ -29,7 +29,11 @@ def check_orders(game: Game) -> None:
         return
     draw = Stream(b"orders", str(game)).below
     texts = list(orders_of(game))
-    expect(texts, "No order was found among %s lines of the words of the game's code.", _LINES)
+    expect(
+        texts,
+        "No order was found among %s lines of the words of the game's code. Name some in example_orders.",
+        _LINES,
+    )
     dealer = deal(f"orders {game}".encode())
     state, _ = umpire.settle(rules, rules.setup(game.seats, {}), dealer)
     standing: list[list[PlacedOrder]] = [[] for _ in range(game.seats)]
@@ -105,13 +109,17 @@ def _place(rules: Rules[Any, Any], view: Any, texts: list[str]) -> list[PlacedOr
 
 
 def orders_of(game: Game) -> Iterator[str]:
-    """Yield orders that a game reads, made of its moves, the kinds of its questions and the words of its code."""
+    """Yield orders that a game reads: its maker's, and those made of its moves, questions and the words of its code."""
     rules, draw = game.rules, Stream(b"lines", str(game)).below
+    for example in rules.example_orders:
+        refused = refusal(rules.parse_order, example)
+        expect(refused is None, "The example of an order “%s” is not read: %s", example, refused)
     kinds = {question.kind for state in game.states for question in rules.awaited(state).values()}
     moves = [move for move in game.all_moves if move.args]
     first = sorted(kinds | {move.verb for move in game.all_moves})
     words = sorted({word for word in _written(type(rules)) if _is_word(word)} - {*game.cards})
     lines = [
+        *rules.example_orders,
         "",
         *first,
         *(f"{one} {word}" for one in first for word in words),

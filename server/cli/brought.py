@@ -89,7 +89,8 @@ class _Listener:
         self._translations, self._found = translations, found
 
     def ugettext(self, text: str) -> str:
-        self._found.add((None, text))
+        if isinstance(text, str):  # a template may ask for something undefined, and its check tells so
+            self._found.add((None, text))
         return self._translations.ugettext(text)
 
     def __getattr__(self, name: str) -> Any:

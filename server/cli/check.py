@@ -21,7 +21,7 @@ from byzanz.conformance import CHECKS, TABLE_CHECKS, Check, Fault, Found, Game, 
 from byzanz.conformance.checks import name_of, play, said_by
 from byzanz.games import AnyRules
 from byzanz.rules import ALL
-from server.cli.parser import CommandError, count, find_game
+from server.cli.parser import CommandError, count, error_line, find_game
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -63,7 +63,26 @@ def add(commands: Any) -> None:
 
 
 def _check(args: Namespace) -> int:
-    rules = load(args.game)
+    """Check a game, which may fail in any way: even then a line says where, and no traceback ends the command."""
+    try:
+        return _judged(args, load(args.game))
+    except (Exception, SystemExit) as error:  # a game that leaves Python is no game without a fault
+        if isinstance(error, Exception) and error_line(error) is not None:
+            raise
+        if args.traceback:
+            sys.stdout.writelines(chain.from_iterable(map(_indented, traceback.format_exception(error))))
+        more = "" if args.traceback else "; --traceback shows where"
+        raise CommandError(f"{args.game} cannot be checked further: {_where(error)}{more}") from error
+
+
+def _where(error: BaseException) -> str:
+    """Return in a sentence what an exception is and in which line it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno})"
+
+
+def _judged(args: Namespace, rules: AnyRules) -> int:
+    """Check a game, print what was found, and return the exit status."""
     if args.seats is not None and args.seats not in rules.seats:
         raise CommandError(f"{rules.title} is for {_numbers(rules.seats)} players", status=2)
     seats = [args.seats] if args.seats is not None else list(rules.seats)
@@ -75,8 +94,7 @@ def _check(args: Namespace) -> int:
         found = [each for each in found if each.at == args.at]
         _show(Game(rules, seats[0], args.seed), args.at)
     _report(args, checks, found)
-    for line in untranslated(rules.slug, texts):
-        print(line)
+    unread = _print_untranslated(untranslated(rules.slug, texts))
     number = len(seats) * (1 if args.at is not None else args.games)
     wrong = len({each.check for each in found})
     said = (
@@ -86,7 +104,18 @@ def _check(args: Namespace) -> int:
         f"{rules.title}, version {rules.version} of its rules: {said} in {number} games of "
         f"{_numbers(seats)} players."
     )
-    return 1 if found else 0
+    return 1 if found or unread else 0
+
+
+def _print_untranslated(lines: Iterator[str]) -> bool:
+    """Print which texts the catalogues lack; return whether the files of the package could not be read for that."""
+    try:
+        for line in lines:
+            print(line)
+    except Exception as error:  # any file of a package may be broken
+        print(f"WRONG The texts to translate cannot be collected: {_where(error)}")
+        return True
+    return False
 
 
 def load(name: str) -> AnyRules:
@@ -239,6 +268,14 @@ def _show(game: Game, at: int) -> None:
         print(f"The game stops at position {len(game.made)}: {type(error).__name__}: {error}")
     if not 0 <= at < len(game.states):
         raise CommandError(f"the game has the positions 0 to {len(game.states) - 1}", status=2)
+    try:
+        _show_position(game, at)
+    except Exception as error:
+        print(f"It cannot be shown any further: {_where(error)}")
+    print()
+
+
+def _show_position(game: Game, at: int) -> None:
     rules, state = game.rules, game.states[at]
     print(f"{rules.title}, {game.seats} players, seed {game.seed}, position {at}")
     asked = rules.awaited(state)
@@ -254,7 +291,6 @@ def _show(game: Game, at: int) -> None:
     if at < len(game.made):
         mover, move = game.made[at]
         print(f"Played next: {move} ({'chance' if mover is None else f'seat {mover}'})")
-    print()
 
 
 def _values(view: Any) -> Iterator[tuple[str, Any]]:

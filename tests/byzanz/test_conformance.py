@@ -10,8 +10,9 @@ from byzanz.conformance.bots import check_bots
 from byzanz.conformance.checks import name_of
 from byzanz.conformance.orders import check_orders
 from byzanz.games import latest, rules_of
-from byzanz.moves import BadSetup
+from byzanz.moves import BadSetup, Order, UnreadableOrder
 from byzanz.rules import Rules
+from tests.support import game_data
 from tests.support.examples import example
 from tests.support.passing_game import Passing
 from tests.support.planted_faults import PLANTED, Obeys, PaysToLose, ShowsNoDeck
@@ -53,6 +54,37 @@ def test_every_check_has_a_planted_fault() -> None:
 def test_standing_orders_without_a_fault_pass() -> None:
     for seed in range(GAMES):
         assert list(faults(Game(Obeys(), 2, seed), [check_orders])) == []
+
+
+class Calls(Obeys):
+    """Its order has a word that stands nowhere in its code, as in `call from 4`."""
+
+    def parse_order(self, text: str) -> Order:
+        if not text.startswith("lay from ") or not text.removeprefix("lay from ").isdecimal():
+            raise UnreadableOrder("Write an order like this: %(example)s.", example="lay from 4")
+        return Order(text, "lay")
+
+
+class CallsByExample(Calls):
+    example_orders = ("lay from 4",)
+
+
+class CallsByWrongExample(Calls):
+    example_orders = ("lay from 4", "lay from four")
+
+
+def test_the_maker_of_a_game_names_orders_that_work() -> None:
+    assert list(faults(Game(CallsByExample(), 2, 1), [check_orders])) == []
+    [fault] = faults(Game(Calls(), 2, 1), [check_orders])
+    assert fault.wrong.endswith("Name some in example_orders.")
+    [fault] = faults(Game(CallsByWrongExample(), 2, 1), [check_orders])
+    assert fault.wrong.startswith("The example of an order “lay from four” is not read: Write an order")
+
+
+@pytest.mark.parametrize("rules", latest(), ids=lambda rules: rules.slug)
+def test_shipped_games_name_an_order_of_each_kind(rules: Rules[Any, Any]) -> None:
+    named = {rules.parse_order(text).text.split()[0] for text in rules.example_orders}
+    assert named == game_data.of_all("ORDER_KINDS")[rules.slug]
 
 
 def test_the_deck_need_not_be_shown_before_the_first_deal() -> None:

@@ -59,9 +59,10 @@ def run(commands: str, here: Path, environment: Mapping[str, str]) -> Path:
 
 
 def edited(module: str, block: str) -> str:
-    """Return a module with the imports and methods of a block in the place of those that it has, or added."""
+    """Return a module with what a block has in the place of what it has, or added: imports, attributes, methods."""
     start = block.index("    def ")
-    for line in filter(None, block[:start].splitlines()):
+    before = [line for line in block[:start].splitlines() if line]
+    for line in (line for line in before if not line.startswith(" ")):
         source = line.split(" import ")[0]
         own = re.compile(rf"^{re.escape(source)} import .*$", re.MULTILINE)
         first = "from __future__ import annotations\n"
@@ -78,7 +79,8 @@ def edited(module: str, block: str) -> str:
             last = max(end for _, end in there.values())
             lines[last:last] = ["\n", *text]
         module = "".join(lines)
-    return module
+    own = "".join(f"{line}\n" for line in before if line.startswith(" "))
+    return module.replace("    def ", f"{own}\n    def ", 1) if own and own not in module else module
 
 
 def places(module: str, name: str) -> dict[str, tuple[int, int]]:

@@ -27,6 +27,10 @@ class Byzantium(Rules[State, View]):
     state_format: ClassVar[int] = 1
     fewest_win: ClassVar[bool] = True
     decisions: ClassVar[int] = 22
+    example_orders: ClassVar[tuple[str, ...]] = (
+        "put 7r on e, 8r on ef then any",
+        "put any always",
+    )
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the first deal; Byzantium has no options."""

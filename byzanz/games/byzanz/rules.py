@@ -44,6 +44,15 @@ class Byzanz(Rules[State, View]):
     unsealed: ClassVar[frozenset[str]] = frozenset({"sell", "done"})
     unlisted: ClassVar[frozenset[str]] = frozenset({"discard"})
     decisions: ClassVar[int] = 30
+    example_orders: ClassVar[tuple[str, ...]] = (
+        "raise upto 6",
+        "ladder cloth1 spice3 upto 9 then ask",
+        "pass every lot",
+        "tax grain lowest",
+        "take wine best always",
+        "limit sell grain lowest always",
+        "finish",
+    )
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the deal; Byzanz has no options."""

@@ -41,6 +41,15 @@ class Empire(Rules[State, View]):
     state_format: ClassVar[int] = 1
     forgets: ClassVar[bool] = True
     decisions: ClassVar[int] = 20
+    example_orders: ClassVar[tuple[str, ...]] = (
+        "redraw none always",
+        "meld most",
+        "defend vandals",
+        "negotiate huns most",
+        "replace most always",
+        "buy-off most then ask",
+        "keep science trade least",
+    )
     sealed: ClassVar[frozenset[str]] = frozenset(SEALED)
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:

@@ -231,6 +231,81 @@ def test_the_texts_that_a_catalogue_of_the_package_lacks_are_listed(
     assert "get_translations" not in vars(i18n.DOMAIN), "nobody listens any more"
 
 
+BROKEN = {
+    "a file without an end": ("more.py", '"""', "The texts to translate cannot be collected"),
+    "a template that is no text": ("templates/table.html", "\udcff", "UnicodeDecodeError"),
+    "an unknown name of a text": ("templates/table.html", '{{ _({"a": "b"}["c"]) }}', "no attribute 'c'"),
+    "a template without an end": ("templates/table.html", '{{ _("x" }}', "TemplateSyntaxError"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "said"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.usefixtures("no_translations_are_kept")
+def test_a_broken_file_is_told_without_a_traceback(
+    tmp_path: Path, name: str, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = tmp_path / "goof"
+    for path, content in {
+        "__init__.py": GOOFSPIEL.read_text(),
+        "translations/de/LC_MESSAGES/messages.po": 'msgid "To come"\nmsgstr "Noch da"\n',
+        name: text,
+    }.items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
+        (package / path).write_text(content, errors="surrogateescape")
+    assert main(["check", str(package), "--seats", "2", "--games", "1"]) == 1
+    assert said in capsys.readouterr().out
+
+
+LEAVES = {
+    "sys.exit(0)": ("def chance(self, state):", "SystemExit: 0 (goof.py, line "),
+    "raise KeyError(state)": (
+        "seats = property(lambda self: {}[0])\n    def chance(self, state):",
+        "KeyError: 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("act", LEAVES)
+def test_a_game_that_breaks_the_check_itself_is_told_in_one_line(
+    tmp_path: Path, act: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, said = LEAVES[act]
+    path = tmp_path / "goof.py"
+    path.write_text(f"{GOOFSPIEL.read_text()}\n    {head}\n        import sys\n        {act}\n")
+    assert main(["check", str(path), "--games", "1"]) == 1
+    told = capsys.readouterr()
+    assert said in told.err
+    assert told.err.count("\n") == 1
+    assert "Traceback" not in told.out
+    assert main(["check", str(path), "--games", "1", "--traceback"]) == 1
+    assert "Traceback" in capsys.readouterr().out
+
+
+def test_a_position_that_cannot_be_shown_does_not_end_the_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "goof.py"
+    path.write_text(f"{GOOFSPIEL.read_text()}\n    def question_of(self, state):\n        pass\n")
+    path.write_text(path.read_text() + "\n    def view(self, state, viewer):\n        return {}[viewer]\n")
+    assert main(["check", str(path), "--games", "1", "--seats", "2", "--at", "0"]) == 1
+    said = capsys.readouterr().out
+    assert "It cannot be shown any further: KeyError" in said
+    assert "WRONG views" in said
+
+
+def test_the_move_that_is_played_for_the_absent_is_told_without_looking_for_cards(application: Flask) -> None:
+    """`take spice` names a pile of the market, which the mail once looked up as a card."""
+    told = drawn.module(rules_of("byzanz"), "mail.html").missed
+    for move in ("take spice", "take merchant", "pass", "done", "tax grain1", "sell wood1 wood2 wood3"):
+        state = rules_of("byzanz").setup(4, {})
+        assert str(told(rules_of("byzanz").view(state, 0), move)).strip()
+    told = drawn.module(rules_of("empire"), "mail.html").missed
+    state = rules_of("empire").setup(2, {})
+    for move in ("redraw", "decline", "meld", "respond", "accept"):
+        assert str(told(rules_of("empire").view(state, 0), move)).strip()
+    assert application
+
+
 def test_the_document_lists_the_files_that_are_read() -> None:
     document = (ROOT / "docs/game-templates.md").read_text()
     assert set(re.findall(r"^\| `([\w.]+\.(?:html|txt|css|svg))`", document, re.MULTILINE)) == set(READ)
