@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timedelta
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from server import play, validation
-from server.errors import Closed, NoSuchLink, TooMany
+from server.errors import Closed, NoSuchLink, Refused, TooMany
 from server.lobby import names, notify
 from server.lobby.create import GameRequest, create_rows
 from server.lobby.seats import seat_person
@@ -19,6 +20,7 @@ from server.store.engine import reading, transaction
 from server.store.models import Game, Person
 from server.validation import Guest
 
+LOGGER = logging.getLogger(__name__)
 BOT = "greedy"
 """The kind of the bots: quick, and good enough to learn from."""
 LIFETIME = timedelta(days=7)
@@ -162,4 +164,12 @@ def end_old(now: datetime, limit: int = 100) -> int:
     old = select(Game.id).where(Game.trial, Game.created_at <= now - LIFETIME).order_by(Game.created_at)
     with reading() as session:
         found = session.scalars(old.limit(limit)).all()
-    return sum(play.end_trial(game_id, now) for game_id in found)
+    return sum(_end(game_id, now) for game_id in found)
+
+
+def _end(game_id: str, now: datetime) -> bool:
+    try:
+        return play.end_trial(game_id, now)
+    except Refused as refused:
+        LOGGER.debug("game %s: a visitor's game has not ended: %s", game_id, refused)
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
+LOGGER = logging.getLogger(__name__)
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """The variable by which prometheus-client is told the folder of those files, before it is first imported."""
 SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -63,8 +65,11 @@ def init_app(app: Flask, registry: CollectorRegistry) -> None:
     )
 
     def note(method: str, route: str, status: str, seconds: float) -> None:
-        count.labels(method, route, status).inc()
-        took.labels(method, route).observe(seconds)
+        try:
+            count.labels(method, route, status).inc()
+            took.labels(method, route).observe(seconds)
+        except Exception as error:  # such as a full disk: the answer is worth more than its figures
+            LOGGER.warning("a request is not counted: %s", type(error).__name__, extra={"outage": True})
 
     @app.teardown_request
     def remember_route(_error: BaseException | None) -> None:

@@ -45,7 +45,7 @@ from server.play.orders import (
     preview_order,
     withdraw_order,
 )
-from server.play.quarantines import hold_or_release, quarantine
+from server.play.quarantines import hold_or_release, quarantine, quarantine_if_faulty
 from server.play.reminders import remind
 from server.play.running import lock_game
 from server.play.seat import LEAVES, leave, reclaim
@@ -93,6 +93,7 @@ __all__ = [
     "place_order",
     "preview_order",
     "quarantine",
+    "quarantine_if_faulty",
     "reclaim",
     "remind",
     "reset_future_turns",

@@ -14,7 +14,7 @@ from byzanz import games, record, umpire
 from byzanz.moves import BadSetup, Outcome, Question
 from byzanz.rules import ALL, Rules, Viewer
 from server.errors import NotRunning
-from server.play import followed
+from server.play import faults, followed
 from server.play.followed import Followed
 from server.store import log
 from server.store.facts import Fact
@@ -206,6 +206,8 @@ def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[
         moves = ((entry.seat, umpire.read_logged(rules, entry.move)) for entry in record.effective(entries))
         return umpire.replay(rules, seats, json.loads(game.options), moves)
     except Exception as error:  # an error in one game must not affect the others
+        if not faults.is_fault(error):
+            raise
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
 
@@ -234,6 +236,8 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
             found.append(state)
         return found
     except Exception as error:  # an error in one game must not affect the others
+        if not faults.is_fault(error):
+            raise
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from server.play import clock, positions, running, turns
+from server.play import clock, faults, positions, running, turns
 from server.play.positions import NO_RULES, Broken, NoRules
 from server.store import alerts
 from server.store.engine import transaction
@@ -32,6 +32,18 @@ def quarantine(game_id: str, why: Fact, now: datetime) -> None:
         table.game.quarantine = why
         table.turns.clear()
         alerts.raise_alert(session, f"quarantine:{game_id}", why, now, game_id)
+
+
+def quarantine_if_faulty(game_id: str, error: Exception, now: datetime) -> bool:
+    """Quarantine a game that could not be played on if its rules or its log are at fault; the caller logs the error.
+
+    Returns:
+        False if they are not: then it was the server's own trouble, and the next tick tries again.
+    """
+    if not (isinstance(error, Broken) or faults.is_fault(error)):
+        return False
+    quarantine(game_id, Fact("play_failed", {"fault": type(error).__name__}), now)
+    return True
 
 
 def release(table: Table, now: datetime) -> None:

@@ -10,6 +10,7 @@ from byzanz.moves import Outcome
 from server.errors import Closed
 from server.play import positions, running
 from server.play.moderation.act import has_looked
+from server.play.quarantines import quarantine_if_broken
 from server.store import links, tenures
 from server.store.engine import transaction
 from server.store.models import Person
@@ -44,8 +45,16 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
 
 
 def end_trial(game_id: str, now: datetime) -> bool:
-    """End a visitor's game that nobody has kept, and its link; return whether it was one."""
-    with transaction() as session, running.in_hand_if_free(session, game_id, now) as table:
+    """End a visitor's game that nobody has kept, and its link; return whether it was one.
+
+    Raises:
+        NotRunning: its log does not replay; now it is on hold, and the next call ends it.
+    """
+    with (
+        quarantine_if_broken(game_id, now),
+        transaction() as session,
+        running.in_hand_if_free(session, game_id, now) as table,
+    ):
         if table is None or not table.game.trial:
             return False
         for seat in table.seats:

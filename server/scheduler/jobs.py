@@ -9,10 +9,12 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.exc import SQLAlchemyError
 
 from byzanz import bots
 from byzanz.chance import Draw
@@ -29,7 +31,6 @@ from server.play.positions import NoRules
 from server.scheduler import heartbeat
 from server.store import alerts, outbox, totals
 from server.store.engine import reading, truncate_log
-from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
@@ -83,17 +84,21 @@ def _time_out_turns(game_id: str, until: datetime, now: datetime) -> int:
                 )
         except Refused as refused:
             LOGGER.debug("game %s: no timeout: %s", game_id, refused)
-        except SQLAlchemyError:
-            LOGGER.exception("game %s: the database rejected a timeout; the next tick tries again", game_id)
-        except Exception as fault:
-            LOGGER.exception("game %s is quarantined", game_id)
-            _quarantine(game_id, fault, now)
+        except Exception as error:
+            _failed(game_id, error, now)
             break
     return played
 
 
-def _quarantine(game_id: str, fault: Exception, now: datetime) -> None:
-    play.quarantine(game_id, Fact("play_failed", {"fault": type(fault).__name__}), now)
+def _failed(game_id: str, error: Exception, now: datetime) -> None:
+    """Log why a game could not be played on, and quarantine it if its rules or its log are at fault."""
+    try:
+        at_fault = play.quarantine_if_faulty(game_id, error, now)
+    except Exception:
+        LOGGER.exception("game %s is not quarantined yet; the next tick tries again", game_id)
+        return
+    ends = "it is quarantined" if at_fault else "the next tick tries again"
+    LOGGER.error("game %s could not be played on; %s", game_id, ends, exc_info=error)
 
 
 def tick_unreached(now: datetime, tick: float) -> int:
@@ -125,7 +130,17 @@ def tick_reminders(now: datetime) -> int:
         if alerts.find_open(session, alerts.CLOCK_JUMPED):
             return 0
         hints = turns.due_reminders(session, now, REMINDERS_AT_ONCE)
-    return sum(play.remind(turn.game_id, turn.seat, now) for turn in hints)
+    return sum(_remind(turn, now) for turn in hints)
+
+
+def _remind(turn: Turn, now: datetime) -> bool:
+    try:
+        return play.remind(turn.game_id, turn.seat, now)
+    except Exception:
+        LOGGER.exception(
+            "game %s: seat %s could not be reminded; the next tick tries again", turn.game_id, turn.seat
+        )
+        return False
 
 
 def tick_bots(now: datetime, draw: Draw = secrets.randbelow) -> int:
@@ -144,16 +159,15 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
         move, seen = found
         request_id = secrets.token_hex(16)
         play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by="bot")
-    except (Refused, NoRules, SQLAlchemyError) as error:
+    except (Refused, NoRules) as error:
         LOGGER.debug("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False
     except IllegalMove:
         # The game has moved on while the bot was thinking; otherwise the next tick finds the same.
         LOGGER.warning("game %s: the bot of seat %s chose an illegal move", game_id, seat)
         return False
-    except Exception as fault:
-        LOGGER.exception("game %s is quarantined: its bot of seat %s cannot move", game_id, seat)
-        _quarantine(game_id, fault, now)
+    except Exception as error:
+        _failed(game_id, error, now)
         return False
     return True
 
@@ -205,8 +219,7 @@ def tick_digests(now: datetime, tick: float) -> int:
 
 def tick_nudges(now: datetime) -> int:
     """Send reminders of unanswered invitations, return how many, and try again addresses that failed for a time."""
-    deliverability.retry_due(now)
-    return organiser.send_nudges(now)
+    return _each(lambda: deliverability.retry_due(now), lambda: organiser.send_nudges(now))[-1]
 
 
 def tick_rematches(now: datetime) -> int:
@@ -226,15 +239,27 @@ def _offer(game_id: str, now: datetime) -> bool:
 
 def tick_purge(now: datetime, tick: float) -> int:
     """End old visitors' games and delete old emails unless the clock is in doubt; return how many outgoing ones."""
-    truncate_log()  # an erasure may have found a reader in the way
     with reading() as session:
-        if heartbeat.enforced_until(session, now, tick) is None:
-            return 0
-    receive.purge(now)
-    handles.purge(now)
-    trials.end_old(now)
-    reports.purge(now)
-    return outbox.purge(now)
+        enforced = heartbeat.enforced_until(session, now, tick) is not None
+    purges = (receive.purge, handles.purge, trials.end_old, reports.purge, outbox.purge)
+    # An erasure may have found a reader in the way of the first.
+    gone = _each(truncate_log, *(partial(purge, now) for purge in purges if enforced))
+    return gone[-1] if enforced else 0
+
+
+def _each(*works: Callable[[], Any]) -> list[Any]:
+    """Do all of these, although some may fail, and return what each returned; then raise the first error, if any."""
+    done, errors = [], []
+    for work in works:
+        try:
+            done.append(work())
+        except Exception as error:
+            errors.append(error)
+    for error in errors[1:]:
+        LOGGER.error("a part of a job failed; it will run again at the next tick", exc_info=error)
+    if errors:
+        raise errors[0]
+    return done
 
 
 def tick_tables(now: datetime, tick: float) -> int:

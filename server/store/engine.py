@@ -14,7 +14,15 @@ from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import ColumnElement, Connection, DateTime, Dialect, LargeBinary, MetaData, String, event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import (
+    DatabaseError,
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    PendingRollbackError,
+    ProgrammingError,
+)
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
@@ -24,10 +32,14 @@ from server.store import queues
 from server.store.queues import in_queue, one_writer
 
 BUSY_SECONDS = 30
+"""How long a writer waits for SQLite's lock, and before that for its turn in the queue of the file."""
 STATEMENT_SECONDS, IDLE_SECONDS = 30, 60
 """How long a statement on PostgreSQL may take, and how long a transaction may do nothing."""
-UNAVAILABLE = (OperationalError, InterfaceError, InternalError, NoConnection)
-"""What is raised if the database cannot be reached, gives up a statement or a lock, or has no connection left."""
+UNAVAILABLE = (OperationalError, InterfaceError, InternalError, NoConnection, PendingRollbackError)
+"""What is raised if the database cannot be reached, gives up a statement or a lock, has no connection or no disk left,
+is damaged, read-only or of another version: the server's own trouble, which passes."""
+_OTHER_VERSION = {"42P01", "42703", "42501"}
+"""What PostgreSQL says of a table or column that is not there, or not for us; SQLite reports these as operational."""
 committed = threading.Event()
 """Set after each commit in this process, so that its mailer and bots need not wait for the next tick."""
 
@@ -178,10 +190,42 @@ def wait_without_limit(connection: Connection) -> None:
             connection.exec_driver_sql(f"SET LOCAL {what}_timeout = 0")
 
 
-def _begin_sqlite(connection: Any) -> None:
+def _begin_sqlite(connection: Connection) -> None:
     # A deferred transaction that reads and then writes fails with "database is locked" whatever the timeout.
-    writes = connection.get_execution_options().get("writes", False)
-    connection.connection.dbapi_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+    begin = "BEGIN IMMEDIATE" if connection.get_execution_options().get("writes", False) else "BEGIN"
+    raw: Any = connection.connection.dbapi_connection
+    with driver_errors(connection.dialect, begin):
+        raw.execute(begin)
+
+
+@contextmanager
+def driver_errors(dialect: Dialect, sql: str = "") -> Iterator[None]:
+    """Raise SQLAlchemy's errors instead of the driver's own, and one of `UNAVAILABLE` whatever ails the database.
+
+    SQLAlchemy wraps only what it sends itself; events, settings of a connection and prepared statements pass it by.
+
+    Args:
+        sql: what is sent, for the log.
+    """
+    driver = dialect.loaded_dbapi.Error
+    try:
+        yield
+    except DatabaseError as error:
+        if not _is_operational(error):
+            raise
+        raise OperationalError(error.statement or sql, error.params, error.orig or error) from error
+    except driver as error:
+        wrapped = DBAPIError.instance(sql, None, error, driver, dialect=dialect)
+        if isinstance(wrapped, DatabaseError) and _is_operational(wrapped):
+            wrapped = OperationalError(sql, None, error)
+        raise wrapped from error
+
+
+def _is_operational(error: DatabaseError) -> bool:
+    """Whether an error is the database's trouble although its class does not say so: SQLite's of a damaged file has
+    none of its own."""
+    other_version = getattr(error.orig, "sqlstate", None) in _OTHER_VERSION
+    return type(error) is DatabaseError or (isinstance(error, ProgrammingError) and other_version)
 
 
 def truncate_log() -> bool:
@@ -193,10 +237,12 @@ def truncate_log() -> bool:
     engine = db.engine
     if engine.dialect.name != "sqlite":
         return True
-    with one_writer(engine), engine.connect() as connection:
+    with one_writer(engine, BUSY_SECONDS), engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA busy_timeout=2000")  # nobody else can write meanwhile
-        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
-        connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+        try:
+            busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+        finally:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
     return not busy
 
 
@@ -213,11 +259,12 @@ def transaction(queue_of: str | None = None) -> Iterator[Session]:
     """
     engine = db.engine
     if engine.dialect.name == "sqlite":
-        queue: AbstractContextManager[None] = one_writer(engine)
+        queue: AbstractContextManager[None] = one_writer(engine, BUSY_SECONDS)
     else:
         queue = in_queue(queue_of) if queue_of is not None else nullcontext()
     with (
         queue,
+        driver_errors(engine.dialect),
         engine.connect() as connection,
         connection.execution_options(writes=True).begin(),
         _session_on(connection) as session,
@@ -256,7 +303,7 @@ def reading(*, join: bool = False) -> Iterator[Session]:
     if join and current is not None:
         yield current
         return
-    with db.engine.connect() as connection:
+    with driver_errors(db.engine.dialect), db.engine.connect() as connection:
         if connection.dialect.name == "postgresql":
             connection.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin(), _session_on(connection) as session:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NotRequired, TypedDict, Unpack
 
@@ -104,6 +105,25 @@ def free_leases(mailer: str) -> None:
     held = (WAITING, Mail.leased_until.is_not(None), Mail.leased_by == mailer)
     with transaction() as session:
         session.execute(update(Mail).where(*held).values(leased_until=None))
+
+
+def renew(mail: MailRow, now: datetime) -> MailRow | None:
+    """Renew the lease of a mail whose outcome the database has not taken yet, unless another mailer holds it by now.
+
+    Returns:
+        The mail with its lease; None if it does not wait any more, or another mail has its id since a restore.
+    """
+    until = now + LEASE
+    same = (Mail.id == mail.id, Mail.key == mail.key, Mail.status == "waiting")
+    mine = update(Mail).where(*same, Mail.leased_until == mail.leased_until)
+    with transaction() as session:
+        held = session.execute(
+            mine.values(leased_until=until).returning(Mail.id),
+            execution_options={"synchronize_session": False},
+        ).first()
+        if held is not None:
+            return replace(mail, leased_until=until)
+        return mail if session.scalar(select(Mail.id).where(*same)) else None
 
 
 def release(mails: list[MailRow]) -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
+
+from server.store.engine import driver_errors
 
 Values = Mapping[str, Any]
 Convert = Callable[[Any], Any]
@@ -66,7 +67,8 @@ class Prepared:
     def all(self, connection: Connection, values: Values) -> list[Sequence[Any]]:
         """Run a query and return its rows."""
         compiled = self._for(connection, ())
-        rows = _send(connection, compiled.sql, compiled.parameters(values), "execute").fetchall()
+        with driver_errors(connection.dialect, compiled.sql):
+            rows = _send(connection, compiled.sql, compiled.parameters(values), "execute").fetchall()
         return [compiled.converted(row) for row in rows] if compiled.results else rows
 
     def first(self, connection: Connection, values: Values) -> Sequence[Any] | None:
@@ -76,7 +78,9 @@ class Prepared:
     def run(self, connection: Connection, rows: Sequence[Values]) -> None:
         """Run a statement that writes, once for each of these rows, which all have values for the same columns."""
         compiled = self._for(connection, tuple(rows[0]))
-        _send(connection, compiled.sql, [compiled.parameters(row) for row in rows], "executemany")
+        parameters = [compiled.parameters(row) for row in rows]
+        with driver_errors(connection.dialect, compiled.sql):
+            _send(connection, compiled.sql, parameters, "executemany")
 
     def _for(self, connection: Connection, keys: tuple[str, ...]) -> _Compiled:
         key = (connection.dialect.name, *keys)
@@ -110,11 +114,7 @@ class Prepared:
 
 
 def _send(connection: Connection, sql: str, parameters: Any, method: str) -> Any:
-    """Run SQL on the driver's connection; its errors are wrapped as those of every other statement."""
-    dialect = connection.dialect
+    """Run SQL on the driver's connection, and return its cursor."""
     cursor = connection.connection.cursor()
-    try:
-        getattr(cursor, method)(sql, parameters)
-    except dialect.loaded_dbapi.Error as error:
-        raise DBAPIError.instance(sql, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
+    getattr(cursor, method)(sql, parameters)
     return cursor

@@ -28,7 +28,7 @@ def store() -> None:
     """
     if not _noted:
         return
-    taken = sorted(_noted.items())
+    taken = sorted(_noted.copy().items())  # a copy at once, for requests go on noting
     earlier = or_(Person.seen_at.is_(None), Person.seen_at < bindparam("at"))
     change = update(Person.__table__).where(Person.id == bindparam("person"), earlier)  # type: ignore[arg-type]
     with transaction() as session:

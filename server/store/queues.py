@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 try:
@@ -23,19 +26,65 @@ LONGEST_QUEUE = 16
 """Transactions of a process for one game, waiting or running: far fewer than a process has threads."""
 
 
+_writers: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+"""For each SQLite file, who of this process writes, or is next in the queue of all processes."""
+LOOK_AGAIN = 0.001
+"""Seconds between two looks whether the writer of another process has ended, of one thread in each process."""
+
+
 @contextmanager
-def one_writer(engine: Engine) -> Iterator[None]:
-    """Queue the writers of one SQLite file: a file lock wakes the next one at once, while the busy handler polls.
+def one_writer(engine: Engine, seconds: float | None = None) -> Iterator[None]:
+    """Queue the writers of one SQLite file: a lock wakes the next one at once, while the busy handler polls.
 
     Never open a `transaction` inside the block: it would wait for the lock that this block holds.
+
+    Args:
+        seconds: how long to wait for the others; for ever if None.
+
+    Raises:
+        NoConnection: that was too long. OperationalError: the lock's file cannot be opened, as on a full disk.
     """
     name = engine.url.database
     if fcntl is None or not name or name == ":memory:":
         yield
         return
-    with Path(f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    end = None if seconds is None else time.monotonic() + seconds
+    mine = _writers[name]
+    if not mine.acquire(timeout=-1 if seconds is None else seconds):
+        raise _too_long(seconds)
+    try:
+        with _opened(f"{name}.lock") as lock:
+            if end is None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            while end is not None and not _locked(lock):
+                if time.monotonic() > end:
+                    raise _too_long(seconds)
+                time.sleep(LOOK_AGAIN)
+            yield
+    finally:
+        mine.release()
+
+
+def _too_long(seconds: float | None) -> NoConnection:
+    return NoConnection(f"the other writers of this database took more than {seconds} s")
+
+
+def _opened(name: str) -> IO[str]:
+    try:
+        return Path(name).open("w")
+    except OSError as error:
+        raise OperationalError(f"open {name}", None, error) from error
+
+
+def _locked(file: IO[str]) -> bool:
+    """Take the lock of a file unless another process has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise OperationalError(f"lock {file.name}", None, error) from error
+    return True
 
 
 def alone(engine: Engine, what: str) -> IO[str] | None:
@@ -50,13 +99,11 @@ def alone(engine: Engine, what: str) -> IO[str] | None:
     name = engine.url.database
     if engine.dialect.name != "sqlite" or fcntl is None or not name or name == ":memory:":
         return None
-    lock = Path(f"{name}.{what}.lock").open("w")  # noqa: SIM115 - the caller keeps it open
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        return None
-    return lock
+    lock = _opened(f"{name}.{what}.lock")
+    if _locked(lock):
+        return lock
+    lock.close()
+    return None
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_wtf.csrf import CSRFProtect
 from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
 
 from byzanz.moves import RulesError
 from server import i18n
@@ -146,6 +147,12 @@ def retry_after(status: int) -> int:
     exceeded = limiter.current_limit if status == 429 else None
     ends = exceeded.reset_at if exceeded and exceeded.breached else 0
     return max(1, round(ends - time.time())) if ends else RETRY_AFTER[status]
+
+
+def hidden_outage(error: HTTPException) -> Exception | None:
+    """Return the database's error that Flask hides in a general one, because it arose after the view had answered."""
+    original = getattr(error, "original_exception", None)
+    return original if isinstance(original, engine.UNAVAILABLE) else None
 
 
 def sentence_if_unsure() -> str | None:

@@ -26,6 +26,7 @@ from server.web.http import (
     csrf,
     error_page,
     format_moment,
+    hidden_outage,
     init_limits,
     refusal_text,
     retry_after,
@@ -152,6 +153,9 @@ def _security_headers(response: Response) -> Response:
 
 
 def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, int]:
+    hidden = hidden_outage(error)
+    if hidden is not None:
+        return _unavailable(hidden)
     if error.response is not None:  # a redirect, or a response made elsewhere
         return error
     if isinstance(error, BadHost):  # no page can be rendered: its links could not be built

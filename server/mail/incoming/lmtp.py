@@ -18,12 +18,11 @@ from typing import Any
 
 from aiosmtpd.lmtp import LMTP
 from flask import Flask
-from sqlalchemy.exc import SQLAlchemyError
 
 from server.config import settings
 from server.mail.incoming import receive, reply
 from server.store import totals
-from server.store.engine import insert, transaction, utc_now
+from server.store.engine import UNAVAILABLE, insert, transaction, utc_now
 from server.store.models import Heartbeat
 
 LOGGER = logging.getLogger(__name__)
@@ -56,6 +55,14 @@ def accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
         sender: of the envelope, empty for `<>`.
         recipient: of the envelope.
     """
+    try:
+        return _accept(app, raw, sender, recipient)
+    except Exception:  # nothing that happens here may make the mail server give up
+        LOGGER.exception("an incoming mail cannot be processed; the mail server keeps it")
+        return TRY_LATER
+
+
+def _accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
     with app.app_context():
         code = TOO_BIG if len(raw) > reply.LARGEST_MAIL else _process(raw, sender, recipient)
         if code != ACCEPTED:
@@ -63,7 +70,7 @@ def accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
         if code in (UNKNOWN, TOO_BIG):
             LOGGER.info("incoming mail: %(outcome)s", {"outcome": REJECTED[code]})
         if code != TRY_LATER:
-            with suppress(SQLAlchemyError):  # stored with the next mail
+            with suppress(*UNAVAILABLE):  # stored with the next mail
                 totals.store()
     return code
 
@@ -73,7 +80,7 @@ def _process(raw: bytes, sender: str, recipient: str) -> int:
         receive.receive(raw, sender, recipient, utc_now())
     except receive.NoSuchAddress:
         return UNKNOWN
-    except SQLAlchemyError as error:
+    except UNAVAILABLE as error:
         kind = type(error).__name__
         LOGGER.error("the database failed while a mail came in: %s", kind, extra={"outage": True})
         return TRY_LATER
@@ -146,7 +153,7 @@ def _record_heartbeat(app: Flask) -> None:
         with app.app_context(), transaction() as session:
             now = utc_now()
             insert(session, Heartbeat, {"part": PART, "at": now}, key="part", again={"at": now})
-    except SQLAlchemyError as error:
+    except Exception as error:  # whatever it is, the thread goes on
         LOGGER.warning("mail-in: no heartbeat: %s", type(error).__name__, extra={"outage": True})
 
 
@@ -191,3 +198,8 @@ class Handler:
             for recipient in envelope.rcpt_tos
         ]
         return "\r\n".join(f"{code} {ANSWERS[code]}" for code in codes)
+
+    async def handle_exception(self, error: Exception) -> str:
+        """Keep the mail where it is, whatever failed here: aiosmtpd's own answer would reject it for good."""
+        LOGGER.error("an incoming mail cannot be processed; the mail server keeps it", exc_info=error)
+        return f"{TRY_LATER} {ANSWERS[TRY_LATER]}"

@@ -2,6 +2,9 @@
 
 No transaction is open while talking to a mail server. Each outcome is marked in a short transaction of its own; a
 turn's clock starts in the one that marks its mail as sent, with the deadline that the mail printed.
+
+An outcome that the database does not take is kept in memory and stored before anything else is sent, so that a locked
+or lost database makes no further copy: only a mailer that dies forgets it.
 """
 
 from __future__ import annotations
@@ -11,9 +14,8 @@ import secrets
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
-
-from sqlalchemy.exc import OperationalError
 
 from server import play
 from server.mail import deliverability
@@ -25,7 +27,7 @@ from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailur
 from server.mail.text import quoted
 from server.play.positions import NO_RULES
 from server.store import alerts, outbox, totals
-from server.store.engine import reading, transaction
+from server.store.engine import UNAVAILABLE, reading, transaction
 from server.store.facts import Fact
 from server.store.rows import MailRow
 
@@ -36,6 +38,9 @@ WITHOUT_RULES = timedelta(minutes=10)
 """How long a mail waits until it is looked at again if the rules of its game are not installed."""
 LONGEST_BATCH = outbox.LEASE / 2
 """After this time no further mail of a batch is started, so that none is sent under an expired lease."""
+
+OUR_TROUBLE = (*UNAVAILABLE, MemoryError, OSError)
+"""Why an outcome could not be marked, although nothing is wrong with it."""
 
 WORDS = {
     "sent": "was sent",
@@ -53,6 +58,11 @@ class Sender(Protocol):
         """Send it; raises `PermanentFailure` or `TemporaryFailure`."""
 
 
+Outcome = Callable[[MailRow], None]
+"""Marks the outcome of a mail under the lease that it has then."""
+_unmarked: list[tuple[MailRow, Outcome]] = []
+
+
 def deliver(
     now: datetime, sender: Sender, n: int = BATCH, steady: Callable[[], float] = time.monotonic
 ) -> int:
@@ -63,50 +73,98 @@ def deliver(
         sender: one connection for all of them.
         steady: a monotonic clock.
     """
+    store_outcomes(now)
     mails = outbox.lease(now, n)
     began = steady()
     for index, mail in enumerate(mails):
         spent = timedelta(seconds=int(steady() - began))
         if spent > LONGEST_BATCH:
-            outbox.release(mails[index:])
+            _release(mails[index:])
             break
         try:
             goes_on = _deliver_one(mail, now + spent, sender)
         except Exception:  # the outcome of this one could not be marked; the others are untouched
-            outbox.release(mails[index + 1 :])
+            _release(mails[index + 1 :])
             raise
         if not goes_on:
-            outbox.release(mails[index + 1 :])
+            _release(mails[index + 1 :])
             break
     return len(mails)
 
 
+def store_outcomes(now: datetime) -> None:
+    """Mark the outcomes that the database has not taken before, and renew the leases of those that it still does not.
+
+    Raises:
+        SQLAlchemyError: the database does not answer at all.
+    """
+    for mail, outcome in _unmarked.copy():
+        held = outbox.renew(mail, now)
+        _unmarked.remove((mail, outcome))
+        if held is not None:
+            try:
+                outcome(held)
+            except OUR_TROUBLE:  # such as one locked game, for which the others need not wait
+                LOGGER.exception("the outcome of mail %s (%s) is still not stored", mail.id, mail.kind)
+                _unmarked.append((held, outcome))
+
+
+def forget() -> None:
+    """Forget the outcomes that are not stored, as a mailer does that dies."""
+    _unmarked.clear()
+
+
+def _release(mails: list[MailRow]) -> None:
+    """Return leased mails unsent, now or as soon as the database takes it."""
+    try:
+        outbox.release(mails)
+    except OUR_TROUBLE:
+        _unmarked.extend((mail, _release_one) for mail in mails)
+
+
+def _release_one(mail: MailRow) -> None:
+    outbox.release([mail])
+
+
 def _deliver_one(mail: MailRow, now: datetime, sender: Sender) -> bool:
     """Send one mail and mark the outcome; False when the connection is lost."""
+    goes_on = True
     try:
         composed = _write(mail, now)
         sender.send(composed.message)
+    except UNAVAILABLE:  # while it was written: nothing was sent, and nothing is wrong with it
+        _release([mail])
+        raise
     except AddressSuppressed as old:
-        _withhold(mail, old.why, now)
+        outcome = partial(_withhold, reason=old.why, now=now)
     except Outdated as old:
-        _drop(mail, old.why, now)
+        outcome = partial(_drop, reason=old.why, now=now)
     except Postponed as later:
-        with transaction() as session:
-            outbox.postpone(session, mail, later.until)
+        outcome = partial(_postpone, until=later.until)
     except PermanentFailure as refused:
-        _fail(mail, refused.said, now)
+        outcome = partial(_fail, reply=refused.said, now=now)
     except TemporaryFailure as reason:
-        _retry_later(mail, reason, now)
-        return not reason.connection_lost
+        outcome = partial(_retry_later, reason=reason, now=now)
+        goes_on = not reason.connection_lost
     except Exception as fault:  # one broken game or mail must not stop the others
         LOGGER.exception("mail %s (%s) cannot be composed", mail.id, mail.kind)
-        _retry_later(mail, fault, now)
+        outcome = partial(_retry_later, reason=fault, now=now)
     else:
+        outcome = partial(_sent, composed=composed, now=now)
+    _mark(mail, outcome)
+    return goes_on
+
+
+def _mark(mail: MailRow, outcome: Outcome) -> None:
+    """Mark the outcome of a mail; what the database does not take at the second attempt either is kept for later."""
+    try:
+        outcome(mail)
+    except OUR_TROUBLE:
         try:
-            _sent(mail, composed, now)
-        except OperationalError:  # a lock timed out: the mail was sent and must not be sent again
-            _sent(mail, composed, now)
-    return True
+            outcome(mail)
+        except OUR_TROUBLE:
+            _unmarked.append((mail, outcome))
+            raise
 
 
 def _write(mail: MailRow, now: datetime) -> ComposedMail:
@@ -132,18 +190,24 @@ def _write(mail: MailRow, now: datetime) -> ComposedMail:
 def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
     with transaction() as session:
         play.lock_games(session, {named.game_id for named in composed.turns} | {mail.game_id or ""})
-        if not outbox.mark_sent(session, mail, now):
-            return
-        outbox.mark_merged(session, composed.merged, now)
-        if mail.kind == "turn" and composed.times is not None:
-            play.mail_accepted(session, mail, composed.times, now)
-        if mail.kind == "digest":
-            digest.start_clocks(session, mail, composed.turns, now)
-        alerts.clear(session, (_late_key(mail), "mail-settings"), now)
-    totals.count("mail_out:dropped", len(composed.merged))
-    _log(mail, "sent")
+        first = outbox.mark_sent(session, mail, now)
+        if first:
+            outbox.mark_merged(session, composed.merged, now)
+            if mail.kind == "turn" and composed.times is not None:
+                play.mail_accepted(session, mail, composed.times, now)
+            if mail.kind == "digest":
+                digest.start_clocks(session, mail, composed.turns, now)
+            alerts.clear(session, (_late_key(mail), "mail-settings"), now)
+    if first:
+        totals.count("mail_out:dropped", len(composed.merged))
+        _log(mail, "sent")
     if composed.mends_address:
         deliverability.mark_reachable(mail.person_id, now)
+
+
+def _postpone(mail: MailRow, until: datetime) -> None:
+    with transaction() as session:
+        outbox.postpone(session, mail, until)
 
 
 def _drop(mail: MailRow, reason: Fact, now: datetime) -> None:
@@ -166,7 +230,6 @@ def _retry_later(mail: MailRow, reason: Exception, now: datetime) -> None:
     reply = (
         reason.said if isinstance(reason, TemporaryFailure) else quoted(str(reason) or type(reason).__name__)
     )
-    _log(mail, "retried", reply)
     with transaction() as session:
         outbox.retry_later(session, mail, now, reply, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(reason, TemporaryFailure) and reason.our_fault:
@@ -175,6 +238,7 @@ def _retry_later(mail: MailRow, reason: Exception, now: datetime) -> None:
             since = f"{mail.created_at:%Y-%m-%d %H:%M}"
             fact = Fact("mail_late", {"kind": mail.kind, "at": since, "said": reply})
             alerts.raise_alert(session, _late_key(mail), fact, now, mail.game_id)
+    _log(mail, "retried", reply)
 
 
 def _log(mail: MailRow, outcome: str, why: Fact | None = None) -> None:
@@ -194,9 +258,10 @@ def _late_key(mail: MailRow) -> str:
 
 def _fail(mail: MailRow, reply: Fact, now: datetime) -> None:
     """Give the mail up, stop the clock of its turn and tell those who can help."""
-    _log(mail, "rejected", reply)
     with transaction() as session:
         games = deliverability.lock_games(session, mail)
-        if not outbox.mark_failed(session, mail, now, reply):
-            return
-        deliverability.delivery_failed(session, games, mail, reply, now)
+        first = outbox.mark_failed(session, mail, now, reply)
+        if first:
+            deliverability.delivery_failed(session, games, mail, reply, now)
+    if first:
+        _log(mail, "rejected", reply)

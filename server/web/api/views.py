@@ -263,6 +263,9 @@ def _broken(error: Broken) -> tuple[dict[str, Any], int]:
 
 @blueprint.errorhandler(HTTPException)
 def _http_error(error: HTTPException) -> Response:
+    hidden = http.hidden_outage(error)
+    if hidden is not None:
+        return flask.make_response(_unavailable(hidden))
     status = error.code or 500
     code = error.name.lower().replace(" ", "_")
     body, _ = _error(status, code, gettext(MESSAGES.get(status, MESSAGES[400])))
