@@ -12,13 +12,14 @@ from typing import Any
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import ColumnElement, Connection, DateTime, Dialect, LargeBinary, MetaData, event
+from sqlalchemy import ColumnElement, Connection, DateTime, Dialect, LargeBinary, MetaData, String, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
+from server import characters
 from server.store import queues
 from server.store.queues import in_queue, one_writer
 
@@ -116,6 +117,19 @@ class Hex(TypeDecorator[str]):
 
     def process_result_value(self, value: bytes | None, _dialect: Dialect) -> str | None:
         return None if value is None else value.hex()
+
+
+class NameText(TypeDecorator[str]):
+    """The name of a person or a game; what is written from right to left comes as a `Name`, which pages isolate."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> str | None:
+        return None if value is None else characters.shown(value)
 
 
 def init_app(app: Flask) -> None:

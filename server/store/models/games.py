@@ -8,7 +8,7 @@ from sqlalchemy import ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from byzanz import record
-from server.store.engine import Base, UtcTime
+from server.store.engine import Base, NameText, UtcTime
 from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
@@ -69,7 +69,7 @@ class Game(Base):
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     slug: Mapped[str] = mapped_column(String(20))
     rules: Mapped[int]
-    name: Mapped[str] = mapped_column(String(60))
+    name: Mapped[str] = mapped_column(NameText(60))
     organiser_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True)
     status: Mapped[str] = mapped_column(String(10), index=True)
     allowance: Mapped[int]
@@ -151,7 +151,7 @@ class Seat(Base):
     )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(String(40))
+    name: Mapped[str] = mapped_column(NameText(40))
     status: Mapped[str] = mapped_column(String(10))
     person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
     bot: Mapped[str | None] = mapped_column(String(20), default=None)
