@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 import zoneinfo
@@ -14,6 +15,7 @@ import idna
 from byzanz import chance
 from byzanz.bots import BOTS
 from byzanz.rules import Rules
+from server import characters
 from server.config import zones
 from server.config.offered import offered
 from server.errors import InvalidInput
@@ -25,8 +27,6 @@ SHORTEST_ALLOWANCE = 10 * 60
 LONGEST_ALLOWANCE = 30 * 24 * 3600
 """Seconds for a decision: from ten minutes to thirty days."""
 
-_DOTS = ".\u3002\uff0e\uff61"
-_LINK = re.compile(rf"://|//|www[{_DOTS}]|\S[{_DOTS}][^\W\d_]{{2,}}|\d+([{_DOTS}]\d+){{3}}|@", re.IGNORECASE)
 _LOCAL = re.compile(r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*", re.IGNORECASE)
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)", re.IGNORECASE)
 _NAME_AND_ADDRESS = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>\s*")
@@ -52,21 +52,60 @@ def excerpt(text: str) -> str:
     return "".join(char if char.isprintable() else "�" for char in text.strip()[:80])
 
 
+# fmt: off
+SPEAKERS = (
+    "admin", "administrator", "administrators", "administratoren", "autopilot", "beheerder", "beheerders", "bot",
+    "bots", "computer", "du", "ehemaliger spieler", "everybody", "former player", "free", "frei", "gastgeber",
+    "gastgeberin", "iedereen", "jij", "mod", "moderator", "moderatoren", "moderators", "mods", "niemand", "nobody", "operator",
+    "organisator", "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler", "postmaster",
+    "server", "spelleider", "spielleiter", "staff", "support", "system", "systeem", "voormalige speler", "vrij",
+    "webmaster", "you",
+)
+"""Words, in all languages of the pages, that say who speaks there: the server, its staff, the reader, nobody."""
+# fmt: on
+_ARTICLE = re.compile(r"(?:the|a|de|het|een|der|die|das|ein|eine) ", re.IGNORECASE)
+_OFFICE = ("admin", "administrator", "beheerder", "moderator")
+"""What makes any name one of the staff's as a word of it."""
+
+
 def clean_name(text: str, field: str = "name") -> str:
-    """Validate the name of a person or a game: 1 to 40 characters and no link, safe in pages and mail headers.
+    """Validate the name of a person: 1 to 40 characters and no link, safe in pages and mail headers.
 
     Args:
         text: as typed; runs of whitespace are collapsed.
         field: the form field, for the error.
 
     Raises:
-        InvalidInput: the name is empty, too long, has invisible characters, or looks like a web or email address.
+        InvalidInput: the name is empty, too long, has invisible characters, looks like a web or email address, or
+            sounds as if the server, its staff or a bot were speaking.
     """
-    if _has_invisible(text):
+    name = _clean_line(text, field)
+    if _sounds_official(name):
+        raise InvalidInput("The name “%(name)s” is reserved. Choose another name.", field=field, name=name)
+    return name
+
+
+def clean_title(text: str, field: str = "title") -> str:
+    """Validate the name of a game, as `clean_name` does; it may contain the names of the server and of its parts.
+
+    Raises:
+        InvalidInput: as in `clean_name`.
+    """
+    title = _clean_line(text, field)
+    if _core(title) in _reserved(SPEAKERS):
+        raise InvalidInput("The name “%(name)s” is reserved. Choose another name.", field=field, name=title)
+    return title
+
+
+def _clean_line(text: str, field: str) -> str:
+    text = characters.without_isolates(text)
+    if characters.hides_something(text):
         raise InvalidInput("Names cannot contain control or invisible characters.", field=field)
     name = " ".join(unicodedata.normalize("NFC", text).split())
-    if not any(unicodedata.category(char)[0] in "LNPS" for char in name):
+    if not any(unicodedata.category(char)[0] in "LNPSC" for char in name):
         raise InvalidInput("Enter a name.", field=field)
+    if characters.is_overloaded(name):
+        raise InvalidInput("Names cannot have so many accents on one letter.", field=field)
     if len(name) > LONGEST_NAME:
         raise InvalidInput(
             "Names have at most %(most)s characters; this one has %(length)s.",
@@ -74,7 +113,7 @@ def clean_name(text: str, field: str = "name") -> str:
             most=LONGEST_NAME,
             length=len(name),
         )
-    if _LINK.search(unicodedata.normalize("NFKC", name)):
+    if characters.has_link(name):
         raise InvalidInput(
             "“%(name)s” looks like a web or email address. Put a space after each dot.",
             field=field,
@@ -83,17 +122,37 @@ def clean_name(text: str, field: str = "name") -> str:
     return name
 
 
+def _sounds_official(name: str) -> bool:
+    """Whether a name, or a part of it in brackets or beside a comma or a dash, is a reserved word or a bot's label."""
+    reserved = _reserved((*SPEAKERS, "byzanz", *(f"{kind} bot" for kind in BOTS)))
+    parts = [name, *re.split(r"[^\w\s.’']+|_", name)]
+    words = {_core(word) for word in name.split()}
+    return bool({_core(part) for part in parts} & reserved or words & _reserved(_OFFICE))
+
+
+@cache
+def _reserved(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(_core, words))
+
+
+def _core(text: str) -> str:
+    """Return the skeleton of the letters and digits, without an article before or a number after them."""
+    plain = unicodedata.normalize("NFKC", _ARTICLE.sub("", text.strip(), count=1)).rstrip("0123456789 ")
+    return "".join(char for char in characters.skeleton(plain) if char.isalnum())
+
+
 def clean_message(text: str, field: str = "message") -> str:
     """Validate a personal line, which may be empty: one line without a link, safe in pages and mails.
 
     Raises:
         InvalidInput: it is too long, has invisible characters, or looks like it holds a web or email address.
     """
-    line = " ".join(unicodedata.normalize("NFC", text).split())
+    line = " ".join(unicodedata.normalize("NFC", characters.without_isolates(text)).split())
     if (
         len(line) > LONGEST_MESSAGE
-        or _has_invisible(line)
-        or _LINK.search(unicodedata.normalize("NFKC", line))
+        or characters.hides_something(line)
+        or characters.is_overloaded(line)
+        or characters.has_link(line)
     ):
         raise InvalidInput(
             "A personal line has at most %(most)s characters and no web or email address. Put a space after each dot.",
@@ -101,10 +160,6 @@ def clean_message(text: str, field: str = "message") -> str:
             most=LONGEST_MESSAGE,
         )
     return line
-
-
-def _has_invisible(text: str) -> bool:
-    return any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in text)
 
 
 def clean_address(text: str, field: str = "address") -> str:
@@ -199,7 +254,8 @@ def parse_guest(text: str, field: str = "players") -> Guest:
 def name_from_address(address: str) -> str:
     """Derive a name from an address: `ann.smith@example.org` becomes Ann Smith."""
     words = re.split(r"[^a-z0-9]+", address.partition("@")[0].partition("+")[0])
-    return " ".join(word.capitalize() for word in words if word)[:LONGEST_NAME].strip() or "Guest"
+    name = " ".join(word.capitalize() for word in words if word)[:LONGEST_NAME].strip()
+    return name if name and not _sounds_official(name) else "Guest"
 
 
 def clean_allowance(seconds: int, field: str = "allowance") -> int:
@@ -310,11 +366,20 @@ def check_distinct_addresses(guests: Sequence[Guest], field: str = "players") ->
 
 def name_key(name: str) -> str:
     """Return a key that is equal for names that look the same."""
-    return unicodedata.normalize("NFKC", name).casefold()
+    return characters.skeleton(name)
+
+
+def is_taken(name: str, taken: Iterable[str]) -> bool:
+    """Whether somebody at the table has a name that looks like this one."""
+    return any(characters.look_alike(name, other) for other in taken)
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return the name, with a number added if it is taken at the table."""
-    used = {name_key(other) for other in taken}
-    numbered = (f"{name[: LONGEST_NAME - 3].strip()} {n}" for n in range(2, len(used) + 3))
-    return next(choice for choice in (name, *numbered) if name_key(choice) not in used)
+    used = list(taken)
+    numbered = (f"{name[: LONGEST_NAME - 3].strip()} {n}" for n in itertools.count(2))
+    return next(
+        choice
+        for choice in (name, *itertools.islice(numbered, 3 * len(used) + 3))
+        if not is_taken(choice, used)
+    )

@@ -16,10 +16,12 @@ from sqlalchemy.orm import Session
 
 from byzanz.bots import BOTS
 from byzanz.games import latest
+from server.characters import skeleton
 from server.config import settings
 from server.errors import InvalidInput, TooMany
 from server.store.engine import insert, transaction
 from server.store.models import FormerHandle, Game, Person, Seat
+from server.validation import SPEAKERS
 
 SHOWN = ("nobody", "met", "all")
 """Who may see a profile: nobody, people who have played with its owner, or everybody."""
@@ -27,8 +29,9 @@ KEPT_FOR = timedelta(days=365)
 """How long a handle that somebody gave up is kept for them."""
 CHANGES_A_YEAR = 3
 """Handles that one person can give up within that time."""
+_UNTIL_2026 = str.maketrans("oli_s", "011-5")
+"""How skeletons were made when `rn` and `m` still differed; digests of handles given up then can only be compared."""
 HANDLE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,19}")
-_ALIKE = str.maketrans("oli_s", "011-5")
 # fmt: off
 BOT_NAMES = (
     "Leontios", "Kassia", "Bardas", "Euphemia", "Philaretos", "Theodora", "Narses", "Prokopios", "Sophia", "Nikephoros",
@@ -45,11 +48,6 @@ RESERVED = (
 # fmt: on
 
 
-def skeleton(handle: str) -> str:
-    """Return what is equal for handles that look alike: in any letter case, with `0` for `o`, `1` for `l` or `i` …"""
-    return handle.casefold().translate(_ALIKE)
-
-
 def _cores(handle: str) -> set[str]:
     """Return the skeleton without separators, as it is and without a number at its end, which makes no other name."""
     plain = re.sub("[-_ ]", "", handle)
@@ -59,7 +57,7 @@ def _cores(handle: str) -> set[str]:
 def _reserved() -> set[str]:
     """Return the skeletons that no handle may have, those of all games that can be played among them."""
     games = [name for rules in latest() for name in (rules.slug, rules.title)]
-    return set().union(*map(_cores, (*RESERVED, *BOTS, *BOT_NAMES, *games)))
+    return set().union(*map(_cores, (*RESERVED, *SPEAKERS, *BOTS, *BOT_NAMES, *games)))
 
 
 def clean_handle(text: str, field: str = "handle") -> str:
@@ -126,11 +124,12 @@ def _take(session: Session, person: Person, handle: str | None, now: datetime) -
     session.flush()  # it waits for somebody who is just giving this handle up
     if handle is None:
         return
-    former = session.get(FormerHandle, _digest(skeleton(handle)))
-    if former is not None and former.person_id != person.id and former.until > now:
-        raise _taken(handle)
-    if former is not None:
-        session.delete(former)
+    for digest in (_digest(skeleton(handle)), _digest(handle.casefold().translate(_UNTIL_2026))):
+        former = session.get(FormerHandle, digest)
+        if former is not None and former.person_id != person.id and former.until > now:
+            raise _taken(handle)
+        if former is not None:
+            session.delete(former)
 
 
 def _digest(of: str) -> str:
@@ -161,9 +160,8 @@ def find(session: Session, text: str) -> Person | None:
     """Return the person with this handle, in any letter case, or None."""
     if not HANDLE.fullmatch(text):
         return None
-    person = session.scalar(select(Person).where(Person.skeleton == skeleton(text)))
-    same = person is not None and person.handle is not None and person.handle.casefold() == text.casefold()
-    return person if same else None
+    handles = select(Person).where(Person.skeleton.is_not(None))
+    return session.scalar(handles.where(func.lower(Person.handle) == text.lower()))
 
 
 def may_see(session: Session, person: Person, viewer_id: int | None) -> bool:

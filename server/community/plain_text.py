@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from server.characters import is_drawn
 from server.errors import InvalidInput
 
-_JOINER = "\u200d"
-"""Joins emoji to one; the only invisible character that is kept."""
 _SPACES = re.compile(r"\s")
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
@@ -40,8 +39,6 @@ def cleaned(text: str, *, longest: int, most_lines: int, field: str = "text") ->
 
 
 def _line(text: str) -> str:
-    return "".join(_SPACES.sub(" ", char) for char in text if char == "\t" or _is_kept(char)).rstrip()
-
-
-def _is_kept(char: str) -> bool:
-    return char == _JOINER or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn"}
+    return "".join(
+        _SPACES.sub(" ", char) for at, char in enumerate(text) if char == "\t" or is_drawn(text, at)
+    ).rstrip()

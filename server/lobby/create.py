@@ -91,7 +91,7 @@ def validated(request: GameRequest) -> GameRequest:
     granted = replace(
         request,
         organiser=host,
-        name=validation.clean_name(request.name, "title"),
+        name=validation.clean_title(request.name),
         time_control=clean_time_control(request.time_control),
         players=players,
         bots=tuple(validation.clean_bot(kind) for kind in request.bots),

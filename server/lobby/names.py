@@ -31,9 +31,8 @@ CAST = {
 
 def bot_name(kind: str, taken: Collection[str]) -> str:
     """Return the name for a bot of this kind: the first of the cast that nobody at the table has, else the first."""
-    keys = {validation.name_key(name) for name in taken}
     cast = CAST[kind]
-    return next((name for name in cast if validation.name_key(name) not in keys), cast[0])
+    return next((name for name in cast if not validation.is_taken(name, taken)), cast[0])
 
 
 def random_cut() -> str:

@@ -75,14 +75,13 @@ def seat_person(
 
 
 def check_name_free(session: Session, seat: Seat, name: str) -> None:
-    """Check that nobody else at the table has this name.
+    """Check that nobody else at the table has a name that looks like this one.
 
     Raises:
         InvalidInput: somebody has.
     """
     others = positions.seats_of(session, seat.game_id)
-    keys = [validation.name_key(other.name) for other in others if other.seat != seat.seat]
-    if validation.name_key(name) in keys:
+    if validation.is_taken(name, [other.name for other in others if other.seat != seat.seat and other.name]):
         raise errors.InvalidInput(
             "Another player at this table is already called %(name)s.", field="name", name=name
         )

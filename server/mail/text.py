@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
+from server.characters import Name, is_drawn, isolated
 from server.store.facts import Fact
 
 LINE = 78
@@ -16,8 +17,12 @@ _SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
 
 
 def one_line(text: str) -> str:
-    """A text for a header or a sentence: anything that could end the line or hide in it becomes a blank."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    """A text for a header or a sentence: anything that could end the line or hide in it becomes a blank.
+
+    A name that is written from right to left is isolated from what stands around it.
+    """
+    line = " ".join("".join(sign if is_drawn(text, at) else " " for at, sign in enumerate(text)).split())
+    return isolated(line) if isinstance(text, Name) else line
 
 
 def quoted(text: str) -> Fact:

@@ -27,6 +27,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
+from server import characters
 from server.config import zones
 from server.store import queues
 from server.store.queues import in_queue, one_writer
@@ -147,6 +148,19 @@ class ZoneName(TypeDecorator[str]):
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> str | None:
         return zones.known(value) or self.unknown
+
+
+class NameText(TypeDecorator[str]):
+    """The name of a person or a game; what is written from right to left comes as a `Name`, which pages isolate."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> str | None:
+        return None if value is None else characters.shown(value)
 
 
 def init_app(app: Flask) -> None:

@@ -10,9 +10,11 @@ from babel.lists import format_list
 from babel.numbers import format_decimal, format_percent
 from flask import Flask
 from flask_babel import format_date, get_locale, gettext
+from markupsafe import Markup, escape
 
 from byzanz import record
-from server import i18n
+from server import characters, i18n
+from server.characters import Name
 from server.community.talk import FORMER
 from server.config import zones
 from server.play import history
@@ -41,7 +43,12 @@ def init_app(app: Flask) -> None:
 def listed(texts: Sequence[str]) -> str:
     """Return texts as a list in words: `Ann, Bob and Carol`."""
     language = i18n.current_language()
-    return format_list(texts, locale="en_GB" if language == "en" else language)
+    isolated = any(isinstance(text, Name) for text in texts)
+    found = format_list(
+        [str(escape(text)) for text in texts] if isolated else texts,
+        locale="en_GB" if language == "en" else language,
+    )
+    return Markup(found) if isolated else found  # noqa: S704 - its parts are escaped
 
 
 def former_names(
@@ -58,7 +65,7 @@ def former_names(
 
 def player_name(name: str) -> str:
     """Return a name at a table as its reader sees it: players whose names nobody has kept in the reader's language."""
-    return str(gettext("Former player")) if name == FORMER else name
+    return str(gettext("Former player")) if name == FORMER else characters.shown(name)
 
 
 def as_of_then(

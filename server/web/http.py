@@ -19,6 +19,7 @@ from werkzeug.exceptions import HTTPException
 
 from byzanz.moves import RulesError
 from server import i18n
+from server.characters import isolated
 from server.config import zones
 from server.errors import Refused
 from server.store import engine, links
@@ -88,6 +89,7 @@ def refusal_text(error: Refused | RulesError, slug: str | None = None) -> str:
     """
     sentence = i18n.DOMAIN.get_translations(slug or "").ugettext(error.message)
     places = error.places | _in_words(slug, error.places) if slug else error.places
+    places = {name: isolated(value) if isinstance(value, str) else value for name, value in places.items()}
     sentence = sentence % places if places else sentence
     return sentence[:1].upper() + sentence[1:]
 

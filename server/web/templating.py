@@ -1,13 +1,26 @@
-"""Names and calls in templates: looked up and made as Jinja does, in less time. A turn page has hundreds of each."""
+"""How templates are rendered: names and calls as Jinja does it, in less time, and names from right to left isolated.
+
+A turn page has hundreds of names and calls.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, MutableMapping
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from flask import Flask
+from jinja2 import Template
 from jinja2.runtime import Context, Macro
+
+from server.characters import isolate_in_text, without_isolates
+
+_BARE = re.compile(
+    r"""<(?P<tag>title|option|textarea|script)\b.*?</(?P=tag)>|(?P<typed>\bvalue)?=\s*"[^"]*"|='[^']*'""",
+    re.DOTALL,
+)
+"""Where a page has text that cannot hold elements."""
 
 
 def init_app(app: Flask) -> None:
@@ -19,6 +32,21 @@ def init_app(app: Flask) -> None:
 
     environment.make_globals = make_globals  # type: ignore[method-assign, assignment]
     environment.context_class = QuickContext
+    environment.template_class = PageTemplate
+
+
+class PageTemplate(Template):
+    """A template that isolates names: where there is only text, and in attributes, by characters instead of `<bdi>`."""
+
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        """Render the page, as Jinja does."""
+        page = super().render(*args, **kwargs)
+        return _BARE.sub(_in_characters, page) if "<bdi>" in page else page
+
+
+def _in_characters(found: re.Match[str]) -> str:
+    text = isolate_in_text(found[0])
+    return without_isolates(text) if found["typed"] else text
 
 
 class QuickContext(Context):

@@ -73,7 +73,7 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
     sender, recipient = message.reachable(sender), message.reachable(rows.person.email or "")
     headers = (
         message.header("From", one_line(name), sender),
-        message.header("To", one_line(_name(rows)), recipient),
+        message.header("To", one_line(str(_name(rows))), recipient),
         *(message.header(*each) for each in plain.items()),
     )
     # Derived, not random: every copy is identical.
@@ -133,7 +133,7 @@ def subject(variables: dict[str, Any]) -> str:
     if _is_only_invited(variables):
         return one_line(_("Byzanz: an invitation"))
     if "game" in variables:  # not translated: the reader may switch languages
-        return one_line(f"{variables['title']}: {variables['game']}")
+        return f"{one_line(variables['title'])}: {variables['game']}"
     if "items" in variables:
         return one_line(_("Byzanz: your games"))
     if variables["kind"] == "wish":

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from email.header import Header
 from email.utils import quote
 
+from server.characters import hides_something, without_isolates
 from server.mail.outgoing.smtp import PermanentFailure, ascii_domain
 from server.store.facts import Fact
 
@@ -33,7 +34,8 @@ def header(name: str, text: str, address: str = "") -> str:
     Raises:
         ValueError: a character could end the header.
     """
-    if not (text + address).isprintable():
+    seen = text.isprintable() or not hides_something(without_isolates(text))
+    if not (seen and address.isprintable()):
         raise ValueError(f"the header {name} contains a character that is not printable")
     encodable = address.isascii()  # else the mail server must take UTF-8 anyway
     if encodable and ("=?" in text or not text.isascii()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from server import validation
 from server.play import autopilot, running, turns
 from server.play.moderation.act import (
     Act,
@@ -103,7 +104,8 @@ def replace(table: Table, position: Position, act: Act) -> int:
 
 
 def _seat_newcomer(table: Table, seat: SeatRow, newcomer: Newcomer, now: datetime) -> None:
-    seat.name, seat.bot, seat.person_id, seat.person = newcomer.name, newcomer.bot, None, None
+    name = validation.unique_name(newcomer.name, [other.name for other in table.seats if other is not seat])
+    seat.name, seat.bot, seat.person_id, seat.person = name, newcomer.bot, None, None
     seat.silent = False
     seat.bank, seat.bounces = table.game.bank, 0
     autopilot.switch_off(table, seat, now)

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from byzanz import record
 from server.config import zones
-from server.store.engine import Base, UtcTime, ZoneName
+from server.store.engine import Base, NameText, UtcTime, ZoneName
 from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
@@ -70,7 +70,7 @@ class Game(Base):
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     slug: Mapped[str] = mapped_column(String(20))
     rules: Mapped[int]
-    name: Mapped[str] = mapped_column(String(60))
+    name: Mapped[str] = mapped_column(NameText(60))
     organiser_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True)
     status: Mapped[str] = mapped_column(String(10), index=True)
     allowance: Mapped[int]
@@ -152,7 +152,7 @@ class Seat(Base):
     )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(String(40))
+    name: Mapped[str] = mapped_column(NameText(40))
     status: Mapped[str] = mapped_column(String(10))
     person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
     bot: Mapped[str | None] = mapped_column(String(20), default=None)

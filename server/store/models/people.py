@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from server.store.engine import Base, UtcTime, ZoneName
+from server.store.engine import Base, NameText, UtcTime, ZoneName
 from server.store.facts import Fact, FactColumn
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -28,7 +28,7 @@ class Person(Base):
     )
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     email: Mapped[str | None] = mapped_column(String(254), unique=True)
-    name: Mapped[str] = mapped_column(String(40))
+    name: Mapped[str] = mapped_column(NameText(40))
     created_at: Mapped[datetime] = mapped_column(UtcTime)
     time_zone: Mapped[str | None] = mapped_column(ZoneName(None), default=None)
     moderator: Mapped[bool] = mapped_column(default=False)

@@ -17,6 +17,7 @@ from byzanz import games, record
 from byzanz.record import BadRecord, Mailed, Record, Report
 from byzanz.rules import PUBLIC
 from server.accounts import login
+from server.characters import shown
 from server.errors import NoSuchGame, Refused
 from server.play import history
 from server.play.positions import why_on_hold
@@ -65,8 +66,8 @@ class CheckedRecord:
 @blueprint.app_template_filter("plain")
 def printable(text: object, most: int = 80) -> str:
     """Return text from an untrusted record, printable and no longer than `most`."""
-    full_record = "".join(char for char in str(text) if char.isprintable())
-    return full_record if len(full_record) <= most else full_record[: most - 1] + "…"
+    drawn = "".join(char for char in str(text) if char.isprintable())
+    return shown(drawn if len(drawn) <= most else drawn[: most - 1] + "…")
 
 
 @blueprint.get("/verify")

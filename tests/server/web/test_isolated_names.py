@@ -1,0 +1,116 @@
+"""Names that are written from right to left are isolated from the text around them, in every page and email."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import html5lib
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import update
+
+from server.mail.outgoing import batching
+from server.mail.outgoing.deliver import deliver
+from server.store import engine
+from server.store.models import Game, Person, Seat
+from tests.conftest import Table
+from tests.support import every_mail
+from tests.support.mail_servers import Pigeons
+from tests.support.rematches import ended
+from tests.support.routes import address, routes, visitors
+from tests.support.scene import scene
+from tests.support.tables import url
+
+RENAMED = "דנה"
+ISOLATED = re.compile("\u2068[^\u2068\u2069]*\u2069")
+
+
+def rename() -> None:
+    """Give everybody, every seat and every game a Hebrew name that ends in its number."""
+    with engine.transaction() as session:
+        for model, letter in ((Person, "א"), (Seat, "ב"), (Game, "ג")):
+            session.execute(update(model).where(model.name != "").values(name=f"{RENAMED} {letter} 7"))
+
+
+def exposed(page: str) -> list[str]:
+    """Return the texts and attributes of a page in which a name is not isolated."""
+    found = []
+    tree = html5lib.parse(page, treebuilder="etree", namespaceHTMLElements=False)
+
+    def look(element, isolated: bool) -> None:
+        isolated = isolated or element.tag in ("bdi", "script")
+        for text, safe in ((element.text, isolated), *((child.tail, isolated) for child in element)):
+            if text and not safe and RENAMED in ISOLATED.sub("", text):
+                found.append(f"<{element.tag}> {text.strip()[:120]}")
+        for name, value in element.attrib.items():
+            if "<bdi" in value or (
+                RENAMED in ISOLATED.sub("", value) and (element.tag, name) != ("input", "value")
+            ):
+                found.append(f"<{element.tag} {name}={value[:120]}>")
+        for child in element:
+            look(child, isolated)
+
+    look(tree, False)
+    return found
+
+
+@pytest.mark.empty_database
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_every_page_isolates_names(app: Flask) -> None:
+    there = scene(app, engine.utc_now())
+    with app.app_context():
+        rename()
+    wrong, pages = set(), 0
+    for name, rule in routes(app):
+        if not name.startswith("GET ") or "static" in name:
+            continue
+        for visitor in visitors(there):
+            answer = there.ask(there.browser(visitor.name), "GET", address(there, rule, visitor))
+            if answer.mimetype == "text/html":
+                pages += RENAMED in answer.text
+                wrong |= {f"{name}: {each}" for each in exposed(answer.text)}
+    assert pages > 50
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+@pytest.mark.empty_database
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("slug", "players"), [("byzanz", 3), ("empire", 2), ("byzantium", 3)])
+def test_the_pages_of_a_finished_game_isolate_names(
+    client: FlaskClient, table: Callable[..., Table], slug: str, players: int
+) -> None:
+    over = ended(table, players, slug=slug)
+    rename()
+    paths = ["", "/history", "/log", "/story", "/charts", "/verify", "/record", "/again"]
+    wrong = []
+    for path in [f"/g/{over.id}{path}" for path in paths] + [f"{url(over, 0)}{path}" for path in paths]:
+        answer = client.get(path)
+        if answer.mimetype == "text/html":
+            wrong += [f"{path}: {each}" for each in exposed(answer.text)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.empty_database
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_every_email_isolates_names(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = scene(app, engine.utc_now())
+    monkeypatch.setattr(batching, "MERGED_INTO", {})
+    birds, wrong = Pigeons(), []
+    with app.app_context():
+        with engine.transaction() as session:
+            every_mail.queue(session, there)
+        rename()
+        while deliver(engine.utc_now(), birds):
+            pass
+    for mail in birds.sent:
+        text, html = (mail.get_body((kind,)) for kind in ("plain", "html"))
+        assert text is not None
+        assert html is not None
+        plain = f"{mail['Subject']}\n{text.get_content()}"
+        wrong += [line for line in plain.splitlines() if RENAMED in ISOLATED.sub("", line)]
+        wrong += exposed(html.get_content())
+        assert "\u2068" not in mail["To"]
+    assert len(birds.sent) > 15
+    assert not wrong, "\n".join(wrong)
