@@ -1,6 +1,8 @@
 """Blocks: people who do not want to meet somebody again. A block is one-sided, and nobody is told of it.
 
-Neither gets the other's invitations, sees the other's tables in the lobby or can join one; games that run go on.
+The two do not meet at new tables: neither gets the other's invitations, sees the other's open tables or can join one.
+Everything else, such as what was said or games in progress, is hidden from the blocker alone: what vanished from the
+other's pages would tell of the block.
 """
 
 from __future__ import annotations
@@ -39,18 +41,14 @@ def between(session: Session, person_id: int, others: Collection[int]) -> set[in
 
 
 def around(session: Session, person_id: int) -> set[int]:
-    """Return everybody with whom a block stands, whichever of the two made it."""
-    return blocked_by(session, person_id) | blockers_of(session, person_id)
+    """Return everybody with whom a block stands, whichever of the two made it; for new tables alone."""
+    blockers = select(Block.person_id).where(Block.other_id == person_id)
+    return blocked_by(session, person_id) | set(session.scalars(blockers))
 
 
 def blocked_by(session: Session, person_id: int) -> set[int]:
     """Return the people whom a person blocks."""
     return set(session.scalars(select(Block.other_id).where(Block.person_id == person_id)))
-
-
-def blockers_of(session: Session, person_id: int) -> set[int]:
-    """Return the people who block a person; never show whether there are any."""
-    return set(session.scalars(select(Block.person_id).where(Block.other_id == person_id)))
 
 
 def block(person_id: int, other_id: int, now: datetime) -> None:
@@ -103,13 +101,25 @@ def names_of(session: Session, person_id: int, others: Collection[int]) -> dict[
     }
 
 
+def keeps_apart(session: Session, person_id: int) -> ColumnElement[bool]:
+    """Return the query condition that a table was made, or is sat at, by somebody with whom a block stands.
+
+    It is for tables that still take players; it holds for both, whoever made the block.
+    """
+    return _of(around(session, person_id))
+
+
 def hides(session: Session, person_id: int | None) -> ColumnElement[bool]:
-    """Return the query condition that a game was made, or is sat at, by somebody with whom this person has a block.
+    """Return the query condition that a game in progress was made, or is sat at, by somebody whom this person blocks.
 
     Args:
         person_id: None for a visitor, from whom nothing is hidden.
     """
-    if person_id is None or not (others := around(session, person_id)):
+    return _of(blocked_by(session, person_id)) if person_id is not None else false()
+
+
+def _of(others: Collection[int]) -> ColumnElement[bool]:
+    if not others:
         return false()
     seated = select(Seat.game_id).where(Seat.person_id.in_(others), Seat.status == "seated")
     # A game without an organiser: NULL would hide it from everybody.

@@ -169,6 +169,6 @@ def _mates(session: Session, person_id: int, games: Sequence[Ended]) -> list[Mat
                 met[seat.person_id] += 1
                 before[seat.person_id] += own < seat.place
                 names.setdefault(seat.person_id, seat.name)
-    shown = profiles.handles_for(session, person_id, met)
+    shown = profiles.handles_for(session, met)
     often = sorted(met, key=lambda other: (-met[other], names[other]))[:MOST_COMPANY]
     return [Mate(names[other], shown.get(other), Company(met[other], before[other])) for other in often]

@@ -118,13 +118,10 @@ def _tally(games: Sequence[Ended], person_id: int) -> Tally:
 def visible(session: Session, handle: str, viewer_id: int | None) -> Person | None:
     """Return the person with this handle if a viewer, or with None a visitor, may see their profile.
 
-    For somebody whom its owner blocks there is no profile, as if nobody had the handle.
+    A block changes nothing: a profile that closed for one person alone would tell them of it.
     """
     person = handles.find(session, handle)
-    if person is None or not handles.may_see(session, person, viewer_id):
-        return None
-    blocked = viewer_id is not None and viewer_id in blocks.blocked_by(session, person.id)
-    return None if blocked else person
+    return person if person is not None and handles.may_see(session, person, viewer_id) else None
 
 
 def profile(session: Session, person: Person) -> Profile:
@@ -153,15 +150,13 @@ def opponents(session: Session, game_id: str, person_id: int) -> list[Opponent]:
     seats = {seat.person_id: seat for seat in session.scalars(held) if seat.person_id is not None}
     if seats.pop(person_id, None) is None:
         return []
-    shown, blocked = handles_for(session, person_id, seats), blocks.blocked_by(session, person_id)
+    shown, blocked = handles_for(session, seats), blocks.blocked_by(session, person_id)
     return [
         Opponent(seat.seat, seat.name, shown.get(other), other in blocked) for other, seat in seats.items()
     ]
 
 
-def handles_for(session: Session, viewer_id: int, people: Iterable[int]) -> dict[int, str]:
-    """Return the handles of people with whom a viewer has played, as far as the viewer may see their profiles."""
+def handles_for(session: Session, people: Iterable[int]) -> dict[int, str]:
+    """Return the handles of people with whom a viewer has played, as far as these may see their profiles."""
     query = select(Person.id, Person.handle).where(Person.id.in_(people), Person.shown != "nobody")
-    found = {person: handle for person, handle in session.execute(query) if handle is not None}
-    hidden = blocks.blockers_of(session, viewer_id)
-    return {person: handle for person, handle in found.items() if person not in hidden}
+    return {person: handle for person, handle in session.execute(query) if handle is not None}

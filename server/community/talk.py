@@ -1,6 +1,6 @@
 """Table talk: what those seated say to each other, beside the log and never in it.
 
-Everybody at the table reads everything, except the words of people whom they have muted or who are blocked, either way.
+Everybody at the table reads everything, except the words of people whom they have muted or blocked themselves.
 Nobody else reads any of it.
 """
 
@@ -190,7 +190,9 @@ def take_back(game_id: str, person_id: int, word_id: str) -> bool:
     with transaction(game_id) as session:
         play.lock_game(session, game_id)
         own = session.scalars(select(Word).where(Word.game_id == game_id, Word.person_id == person_id))
-        found = next((word for word in own if stored.public_id(person_id, word.request_id) == word_id), None)
+        found = next(
+            (word for word in own if stored.public_id(game_id, person_id, word.request_id) == word_id), None
+        )
         if found is not None:
             session.delete(found)
         return found is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, and_, exists, func, or_, select
+from sqlalchemy import Select, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from server.store import outbox
@@ -46,12 +46,7 @@ def _readers(game_id: str, speaker_id: int) -> Select[int, int]:
     """Return the query for those at a table who want to hear at once what a person says there."""
     deaf = or_(
         exists().where(Mute.person_id == Person.id, Mute.other_id == speaker_id),
-        exists().where(
-            or_(
-                and_(Block.person_id == Person.id, Block.other_id == speaker_id),
-                and_(Block.person_id == speaker_id, Block.other_id == Person.id),
-            )
-        ),
+        exists().where(Block.person_id == Person.id, Block.other_id == speaker_id),
     )
     wants = (Person.talk == "once", ~Person.silent, Person.email.is_not(None), Person.id != speaker_id, ~deaf)
     here = (Seat.game_id == game_id, Seat.status == "seated", ~Seat.silent, ~Seat.left)

@@ -208,7 +208,7 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
     person = session.get_one(Person, seat.person_id)
     if person.unreachable and person.retry_at is None:  # such an email would only be rejected as well
         return
-    if seat.status == "invited" and blocks.between(session, seat.person_id, [game.organiser_id or 0]):
+    if seat.status == "invited" and is_kept_from(session, game, seat.person_id):
         return
     outbox.enqueue(
         session,
@@ -219,6 +219,13 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
         game_id=game.id,
         details={"why": why},
     )
+
+
+def is_kept_from(session: Session, game: Game, person_id: int) -> bool:
+    """Whether a block keeps the invitation to a game from a person: one that has arrived stays, whoever blocks whom."""
+    if not blocks.between(session, person_id, [game.organiser_id or 0]):
+        return False
+    return links.existing(session, "invite", person_id, game.id) is None  # an email makes it when it goes out
 
 
 def open_table_key(game_id: str, open_until: datetime) -> str:

@@ -97,11 +97,12 @@ def game_before(session: Session, game_id: str) -> Game | None:
 def invitable(session: Session, seats: Sequence[Seat], host_id: int) -> list[Seat]:
     """Return the seats of a finished game whose bots and people can sit at another table of one of them.
 
-    Not those who left, were erased, want no invitations, or do not want to meet the organiser.
+    Not those who left, were erased or want no invitations, nor those whom the organiser blocks. Whoever blocks the
+    organiser is invited like everybody else, and their invitation is never sent (`relevance`): left out, they would be
+    missing for this organiser and for no other.
     """
-    people = {seat.person_id for seat in seats if seat.person_id is not None}
-    kept_apart = blocks.between(session, host_id, people - {host_id})
-    return [seat for seat in seats if seat.bot or (seat.person_id not in kept_apart and _may_return(seat))]
+    blocked = blocks.blocked_by(session, host_id)
+    return [seat for seat in seats if seat.bot or (seat.person_id not in blocked and _may_return(seat))]
 
 
 def _may_return(seat: Seat) -> bool:

@@ -1,18 +1,21 @@
 """The one statement that reads what was said at a table, for a reader and nobody else.
 
-A page of a seat and an email run it, so it is compiled once, and brings the reader's notes along.
+A block or a mute hides words from the person who made it and from nobody else: words that vanished from another page
+would tell of it. A page of a seat and an email run it, so it is compiled once, and brings the reader's notes along.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, bindparam, exists, literal_column, null, or_, select, union_all
+from sqlalchemy import and_, bindparam, exists, literal_column, null, select, union_all
 from sqlalchemy.orm import Session
 
+from server.config import settings
 from server.store.engine import connection_of
 from server.store.models import Block, Mute, Notes, Seat, Word
 from server.store.prepared import Prepared
@@ -26,12 +29,7 @@ _SEATED = exists().where(
     own.game_id == _game, own.person_id == _reader, own.status == literal_column("'seated'")
 )
 _MUTED = exists().where(mute.person_id == _reader, mute.other_id == word.person_id)
-_BLOCKED = exists().where(
-    or_(
-        and_(block.person_id == _reader, block.other_id == word.person_id),
-        and_(block.person_id == word.person_id, block.other_id == _reader),
-    )
-)
+_BLOCKED = exists().where(block.person_id == _reader, block.other_id == word.person_id)
 _said = (
     select(
         word.number,
@@ -70,6 +68,7 @@ class WordRow:
         holder_id: who holds it now.
     """
 
+    game_id: str
     number: int
     request_id: str
     seat: int
@@ -85,15 +84,17 @@ class WordRow:
     @property
     def id(self) -> str:
         """The id that its readers know, as of `public_id`."""
-        return public_id(self.person_id, self.request_id)
+        return public_id(self.game_id, self.person_id, self.request_id)
 
 
-def public_id(person_id: int, request_id: str) -> str:
-    """Return the id of a word for those who read it, from who said it with which request.
+def public_id(game_id: str, person_id: int, request_id: str) -> str:
+    """Return the id of a word for those who read it: the same for all of them, and without meaning at another table.
 
-    The number of a word would tell them how many words are hidden from them.
+    It is made from who said it with which request, for the number of a word would tell how many are hidden. Without the
+    server's key nobody can guess one, read a person's number out of it, or recognise them elsewhere.
     """
-    return hashlib.sha256(f"{person_id}:{request_id}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(b"byzanz words" + settings().secret_key.get_secret_value().encode()).digest()
+    return hmac.digest(key, f"{game_id}\n{person_id}\n{request_id}".encode(), "sha256").hex()[:16]
 
 
 def read(
@@ -105,6 +106,6 @@ def read(
         seq: only words said after this entry.
     """
     values = {"game": game_id, "reader": reader_id, "seq": seq, "most": most}
-    rows = [WordRow(*found) for found in WORDS.all(connection_of(session), values)]
+    rows = [WordRow(game_id, *found) for found in WORDS.all(connection_of(session), values)]
     said = sorted((row for row in rows if row.number), key=lambda row: row.number)
     return said, next((row.text for row in rows if not row.number), "")

@@ -162,7 +162,7 @@ class Year(Company):
                 with self.noted():
                     made = rematch.again(game_id, presser, self.now)
                     others = set(self.lives[game_id].seated.values()) - {presser}
-                    assert not made.created or not any(self.blocks(presser, other) for other in others)
+                    assert not made.created or not any((presser, other) in self.blocked for other in others)
                     self.counts["again"] += 1
                     return True
         return False

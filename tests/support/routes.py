@@ -76,8 +76,8 @@ ANSWERS = {
     "GET /account/habits": "303 303 303 200 200 200 200 303",
     "GET /account/results.<kind>": "303 303 303 200 200 200 200 303",
     "GET /account/records.zip": "303 303 303 200 200 200 200 303",
-    "GET /p/<handle>": "200 200 200 404 200 200 200 200",  # Hugo's, who blocks Bob
-    "POST /p/<handle>/block": "303 303 303 404 400 400 400 303",
+    "GET /p/<handle>": "200 200 200 200 200 200 200 200",  # also to Bob, whom Hugo blocks
+    "POST /p/<handle>/block": "303 303 303 400 400 400 400 303",
     "POST /g/<game_id>/block": "303 303 303 404 404 404 404 303",  # not before the game is over
     "GET /g/<game_id>/group": "303 303 303 404 404 404 404 303",
     "GET /g/<game_id>/group.<kind>": "303 303 303 404 404 404 404 303",

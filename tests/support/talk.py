@@ -35,7 +35,7 @@ def word_id(game_id: str, number: int) -> str:
     """Return the id by which readers know a word, from its number at its table; one of no word if there is none."""
     with engine.reading() as session:
         word = session.scalar(select(Word).where(Word.game_id == game_id, Word.number == number))
-    return public_id(word.person_id, word.request_id) if word is not None else f"{number:016}"
+    return public_id(game_id, word.person_id, word.request_id) if word is not None else f"{number:016}"
 
 
 def talk_mails(game: Table) -> list[Mail]:

@@ -123,7 +123,7 @@ class Chronicle:
 
     def is_deaf(self, reader: int, sayer: int) -> bool:
         """Whether a reader must not read what somebody says."""
-        return self.blocks(reader, sayer) or (reader, sayer) in self.muted
+        return (reader, sayer) in self.blocked | self.muted
 
     def may_read(self, reader: int, word: Saying) -> bool:
         """Whether a reader may read something that was said."""

@@ -67,7 +67,9 @@ class Company(Chronicle):
             word = session.scalar(select(Word).where(Word.text == text))
         if word is not None:
             assert word.person_id == person
-            self.said[text] = Saying(text, word.game_id, public_id(person, word.request_id), person)
+            self.said[text] = Saying(
+                text, word.game_id, public_id(word.game_id, person, word.request_id), person
+            )
             self.counts["said by mail" if by_mail else "said by page"] += 1
 
     def quarrel(self) -> None:

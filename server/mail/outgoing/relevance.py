@@ -157,7 +157,7 @@ def wished_games(session: Session, mail: AnyMail) -> list[Game]:
     """
     ids = outbox.details(mail).get("games", [])
     open_ones = select(Game).where(Game.id.in_(ids), Game.open_until.is_not(None), Game.listed)
-    open_ones = open_ones.where(~blocks.hides(session, mail.person_id))
+    open_ones = open_ones.where(~blocks.keeps_apart(session, mail.person_id))
     found = {game.id: game for game in session.scalars(open_ones)}
     return [found[game_id] for game_id in ids if game_id in found]
 

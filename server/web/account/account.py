@@ -12,7 +12,7 @@ from server import i18n, validation
 from server.accounts import absences, login, mail_settings
 from server.community import blocks, handles, mutes
 from server.errors import InvalidInput, Refused
-from server.lobby import invitations, time_control
+from server.lobby import invitations, notify, time_control
 from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
@@ -145,11 +145,10 @@ def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
         .where(Seat.person_id == me.id, Game.status.in_(("inviting", "running")))
         .order_by(Game.created_at.desc())
     )
-    hidden = blocks.around(session, me.id)
     return [
         (game, seat)
         for game, seat in session.execute(query).unique()
-        if seat.status != "invited" or game.organiser_id not in hidden
+        if seat.status != "invited" or not notify.is_kept_from(session, game, me.id)
     ]
 
 

@@ -95,4 +95,4 @@ def say(token: str) -> tuple[dict[str, Any], int]:
         now=now,
         link_id=access.link.id,
     )
-    return {"id": public_id(said.person_id, said.request_id)}, 201 if said.at == now else 200
+    return {"id": public_id(said.game_id, said.person_id, said.request_id)}, 201 if said.at == now else 200

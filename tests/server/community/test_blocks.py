@@ -11,12 +11,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from server.accounts import erasure
-from server.community import blocks
+from server.community import blocks, talk
 from server.errors import Closed, InvalidInput, TooMany
 from server.lobby import invitations, organiser, seats
 from server.mail.outgoing.deliver import deliver
 from server.store import engine
-from server.store.models import Block, Game, Seat
+from server.store.models import Block, Game, Person, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.forms import log_in
@@ -24,6 +24,7 @@ from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, mail
 from tests.support.mail_servers import Pigeons
 from tests.support.pages import look
 from tests.support.results import counted, handled, played, somebody
+from tests.support.talk import say
 
 pytestmark = pytest.mark.usefixtures("app")
 
@@ -56,7 +57,6 @@ def test_a_block_stands_in_both_directions_and_is_one_sided() -> None:
     assert between(ann) == set()
     with engine.reading() as session:
         assert (blocks.blocked_by(session, ann), blocks.blocked_by(session, bob)) == ({bob}, set())
-        assert (blocks.blockers_of(session, ann), blocks.blockers_of(session, bob)) == (set(), {ann})
         assert [row.at for row in session.query(Block)] == [NOW]
     blocks.unblock(bob, ann)  # not theirs to take back
     assert between(bob, ann) == {ann}
@@ -246,11 +246,13 @@ def app_of(client: FlaskClient) -> FlaskClient:
     return client.application.test_client()
 
 
-def test_running_tables_of_the_other_are_not_listed_either(client: FlaskClient) -> None:
+def test_running_tables_are_not_listed_to_the_blocker_alone(client: FlaskClient) -> None:
     listed_table(("Charlie", "Bob"), "watch", status="running", free=False)
     log_in(client, somebody("Alice"))
     assert "Listed watch" in client.get("/").text
     blocks.block(somebody("Bob"), somebody("Alice"), NOW)
+    assert "Listed watch" in client.get("/").text
+    blocks.block(somebody("Alice"), somebody("Bob"), NOW)
     assert "Listed watch" not in client.get("/").text
 
 
@@ -298,3 +300,90 @@ def test_the_pages_of_the_blocked_are_the_same_to_the_byte_except_for_lists(clie
     before = {path: _same(client.get(path).text) for path in PAGES}
     blocks.block(somebody("Alice"), bob, NOW)
     assert {path: _same(client.get(path).text) for path in PAGES} == before
+
+
+# ---- hiding after the fact would tell ----
+
+
+def readable(game: Table, seat: int) -> list[str]:
+    with engine.reading() as session:
+        return [each.text for each in talk.words(session, game.id, game.people[seat])]
+
+
+def test_a_block_hides_words_from_the_blocker_alone(table: Callable[..., Table]) -> None:
+    game = table(3)
+    alice, bob, charlie = range(3)
+    for seat, text in ((alice, "from Alice"), (bob, "from Bob")):
+        say(game, seat, text)
+    blocks.block(game.people[alice], game.people[bob], NOW)
+    for seat, text in ((alice, "more from Alice"), (bob, "more from Bob")):
+        say(game, seat, text)
+    everything = ["from Alice", "from Bob", "more from Alice", "more from Bob"]
+    assert readable(game, alice) == ["from Alice", "more from Alice"]
+    assert readable(game, bob) == readable(game, charlie) == everything
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_the_blocked_person_is_emailed_words_as_ever(table: Callable[..., Table], blocked: bool) -> None:
+    game = table(2, slug="empire")
+    letters()
+    with engine.transaction() as session:
+        for person_id in game.people:
+            session.get_one(Person, person_id).talk = "once"
+    if blocked:
+        blocks.block(game.people[0], game.people[1], NOW)
+    say(game, 0, "from Alice", NOW)
+    say(game, 1, "from Bob", NOW)
+    readers = [reader for reader, _ in letters(NOW + DAY)]
+    assert readers == (["bob@example.org"] if blocked else ["bob@example.org", "alice@example.org"])
+
+
+@pytest.mark.parametrize("path", ["/t/{}", "/t/{}/history", "/api/v1/seats/{}/words"])
+def test_the_pages_of_a_table_stay_the_same_to_the_byte_for_the_blocked(
+    client: FlaskClient, table: Callable[..., Table], path: str
+) -> None:
+    game = table(3)
+    for seat, text in ((0, "from Alice"), (1, "from Bob")):
+        say(game, seat, text)
+    own = path.format(game.tokens[1])
+    before = _same(client.get(own).text)
+    assert "from Alice" in before
+    blocks.block(game.people[0], game.people[1], NOW)
+    assert _same(client.get(own).text) == before
+
+
+@pytest.mark.parametrize("shown", ["all", "met"])
+def test_a_profile_that_its_owner_shows_stays_open_to_the_people_they_block(
+    client: FlaskClient, shown: str
+) -> None:
+    played("shared")
+    alice = handled("Alice", "Alia", shown=shown)
+    log_in(client, somebody("Bob"))
+    before = {path: client.get(path).text for path in ("/p/Alia", "/g/shared")}
+    assert "/p/Alia" in before["/g/shared"]
+    blocks.block(alice, somebody("Bob"), NOW)
+    assert {path: client.get(path).text for path in before} == before
+    assert app_of(client).get("/p/Alia").status_code == (200 if shown == "all" else 404)
+
+
+def test_an_invitation_that_arrived_before_the_block_stays_on_the_page(client: FlaskClient) -> None:
+    game_id, _host = invited(NOW, players=(BOB, CHARLIE), name="A table of friends")
+    letters()
+    bob = person(BOB, NOW)
+    log_in(client, bob)
+    before = {path: "A table of friends" in client.get(path).text for path in ("/", "/account")}
+    assert before["/account"]
+    blocks.block(person(ALICE, NOW), bob, NOW + DAY)
+    assert {path: "A table of friends" in client.get(path).text for path in before} == before
+    invited(NOW + 2 * DAY, players=(BOB, CHARLIE), name="Another table")
+    letters(NOW + 2 * DAY)
+    assert "Another table" not in client.get("/account").text
+    assert game_id
+
+
+def test_the_blocked_hear_that_a_game_is_called_off_to_which_they_were_invited_before() -> None:
+    _game, host = invited(NOW, players=(BOB, CHARLIE))
+    letters()
+    blocks.block(person(ALICE, NOW), person(BOB, NOW), NOW)
+    organiser.cancel(host, NOW + DAY)
+    assert BOB.address in {reader for reader, _ in letters(NOW + DAY)}

@@ -25,7 +25,7 @@ from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.busy_table import elsewhere
 from tests.support.invitations import everything, game_of, seats_of
-from tests.support.mails import change
+from tests.support.mails import change, post, text_of
 from tests.support.rematches import block, end, ended, moderator
 
 Begin = Callable[..., Table]
@@ -238,7 +238,7 @@ def test_there_is_none_before_the_end_nor_after_a_visitors_game(
 
 
 @pytest.mark.changes_busy_table
-@pytest.mark.parametrize("why", ["left", "erased", "refuses", "blocks", "blocked"])
+@pytest.mark.parametrize("why", ["left", "erased", "refuses", "blocked"])
 def test_all_who_cannot_be_asked_are_treated_alike(over: Begin, why: str) -> None:
     game = over(4)
     alice, bob = game.people[:2]
@@ -249,8 +249,6 @@ def test_all_who_cannot_be_asked_are_treated_alike(over: Begin, why: str) -> Non
             erasure.erase(bob, NOW)
         case "refuses":
             invitations.refuse_all(bob, True)
-        case "blocks":
-            block(bob, alice)
         case "blocked":
             block(alice, bob)
     before = everything()
@@ -261,6 +259,16 @@ def test_all_who_cannot_be_asked_are_treated_alike(over: Begin, why: str) -> Non
     with engine.reading() as session:
         seats = session.scalars(select(Seat).where(Seat.game_id == game.id).order_by(Seat.seat)).all()
         assert [seat.seat for seat in rematch.invitable(session, seats, alice)] == [0, 2, 3]
+
+
+def test_whoever_blocks_the_presser_is_missing_for_nobody_and_never_emailed(over: Begin) -> None:
+    """Another player can press as well, and would find everybody there: a refusal would tell of the block."""
+    game = over(3)
+    block(game.people[1], game.people[0])
+    made = again(game)
+    assert invitees(made) == ["Bob", "Charlie"]
+    readers = {str(mail["To"]) for mail in post(LATER) if "Again?" in text_of(mail)}
+    assert readers == {"Charlie <charlie@example.org>"}
 
 
 def test_a_block_between_two_others_is_no_obstacle(over: Begin) -> None:
@@ -356,7 +364,7 @@ def test_without_everybody_there_is_no_offer(over: Begin, why: str) -> None:
         case "left":
             change(Seat, (game.id, 2), left=True)
         case "blocked":
-            block(game.people[1], game.people[0])
+            block(game.people[0], game.people[1])
         case "no organiser":
             change(Game, game.id, organiser_id=None)
         case _:

@@ -170,7 +170,7 @@ def _unheard(world: World, seat: int) -> list[str]:
     """Return the ids of the words hidden from the viewer, which only one of the worlds has."""
     with world.app.app_context(), engine.reading() as session:
         other = world.person(session, world.unheard(seat)).id
-    return [public_id(other, f"other {number}") for number in range(1, 5)]
+        return [public_id(world.game_id, other, f"other {number}") for number in range(1, 5)]
 
 
 def _moments(world: World, head: int, seat: int) -> Iterator[str]:

@@ -410,7 +410,7 @@ class World:
     def _talk_of_others(self, session: Session, game: Game, seat: int, now: datetime) -> None:
         """Let others talk: the viewer reads the same in both worlds.
 
-        In one of them somebody says more, whom the viewer has muted or who blocks the viewer.
+        In one of them somebody says more, whom the viewer has muted or blocked.
         """
         unheard = self.unheard(seat)
         for number in range(1, 5):
@@ -435,11 +435,11 @@ class World:
         viewer.talk, viewer.seen_at = "once", None
         if unheard != seat:
             other = self.person(session, unheard).id
-            blocks = Block(person_id=other, other_id=viewer.id, at=now)
+            blocks = Block(person_id=viewer.id, other_id=other, at=now)
             session.add(blocks if self.pair.seed % 2 else Mute(person_id=viewer.id, other_id=other))
 
     def unheard(self, seat: int) -> int:
-        """Return the seat whose player the viewer has muted, or who blocks the viewer."""
+        """Return the seat whose player the viewer has muted or blocked."""
         return (seat + 2) % self.pair.seats
 
     def void(self) -> str | None:

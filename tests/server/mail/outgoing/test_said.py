@@ -119,7 +119,7 @@ def bobs_email(game: Table) -> tuple[str, int]:
     return RANDOM.sub("·", "\n".join((*headers, text_of(message), html_of(message)))), len(sent)
 
 
-@pytest.mark.parametrize("why", ["never", "muted", "blocks", "blocked", "hidden"])
+@pytest.mark.parametrize("why", ["never", "muted", "blocks", "hidden"])
 def test_an_email_without_words_for_its_reader_is_as_if_none_were_said(
     app: Flask, game: Table, why: str
 ) -> None:
@@ -134,9 +134,8 @@ def test_an_email_without_words_for_its_reader_is_as_if_none_were_said(
             session.get_one(Person, bob).talk = "never"
         if why == "muted":
             session.add(Mute(person_id=bob, other_id=alice))
-        if why in ("blocks", "blocked"):
-            one, other = (bob, alice) if why == "blocks" else (alice, bob)
-            session.add(Block(person_id=one, other_id=other, at=NOW))
+        if why == "blocks":
+            session.add(Block(person_id=bob, other_id=alice, at=NOW))
     word = say(game, 0, "Hello.")
     if why == "hidden":
         change(Word, word.id, hidden_at=NOW)
@@ -332,7 +331,6 @@ def test_opening_the_page_is_reading(game: Table, client: FlaskClient) -> None:
     [
         "muted",
         "blocks",
-        "blocked",
         pytest.param("erased", marks=pytest.mark.changes_busy_table),
         "hidden",
         "deleted",
@@ -350,8 +348,6 @@ def test_what_its_reader_may_not_or_does_not_want_to_read_is_not_sent(game: Tabl
                 session.add(Mute(person_id=bob, other_id=charlie))
             case "blocks":
                 session.add(Block(person_id=bob, other_id=charlie, at=NOW))
-            case "blocked":
-                session.add(Block(person_id=charlie, other_id=bob, at=NOW))
             case "hidden":
                 session.get_one(Word, word.id).hidden_at = NOW
             case "deleted":
@@ -368,7 +364,7 @@ def test_what_its_reader_may_not_or_does_not_want_to_read_is_not_sent(game: Tabl
     assert [mail.status for mail in talk_mails(game)] == ["dropped"]
 
 
-@pytest.mark.parametrize("before", ["muted", "blocks", "blocked", "silent here", "bot", "closed"])
+@pytest.mark.parametrize("before", ["muted", "blocks", "silent here", "bot", "closed"])
 def test_for_whom_no_email_is_queued(game: Table, before: str) -> None:
     wants(game, 1, "once")
     bob, charlie = game.people[1], game.people[2]
@@ -378,8 +374,6 @@ def test_for_whom_no_email_is_queued(game: Table, before: str) -> None:
                 session.add(Mute(person_id=bob, other_id=charlie))
             case "blocks":
                 session.add(Block(person_id=bob, other_id=charlie, at=NOW))
-            case "blocked":
-                session.add(Block(person_id=charlie, other_id=bob, at=NOW))
             case "silent here":
                 session.get_one(Seat, (game.id, 1)).silent = True
             case "bot":
