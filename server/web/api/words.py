@@ -95,4 +95,5 @@ def say(token: str) -> tuple[dict[str, Any], int]:
         now=now,
         link_id=access.link.id,
     )
-    return {"id": public_id(said.person_id, said.request_id)}, 201 if said.at == now else 200
+    shown = "" if said.hidden_at else said.text
+    return {"id": public_id(said.person_id, said.request_id), "text": shown}, 201 if said.at == now else 200
