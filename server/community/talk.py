@@ -62,7 +62,7 @@ def say(
     """Say something to the table; one transaction, which locks the game. Repeating a request says nothing twice.
 
     Args:
-        text: as typed; it is cleaned.
+        text: as typed; it is cleaned, and shows no email address and no link with a token (`plain_text.masked`).
         request_id: the client's id of this request.
         link_id: the link with which the person came; it must still be theirs. None: no link is checked.
 
@@ -75,7 +75,7 @@ def say(
     """
     if not play.REQUEST_ID.fullmatch(request_id):
         raise BadRequest("request_id must be 1 to 64 visible ASCII characters.")
-    text = cleaned(text, longest=LONGEST, most_lines=MOST_LINES)
+    text = cleaned(text, longest=LONGEST, most_lines=MOST_LINES, for_others=True)
     if not text:
         raise InvalidInput("Write something first.", field="text")
     with transaction(game_id) as session:
@@ -115,7 +115,9 @@ def _seat(session: Session, game_id: str, person_id: int, link_id: int | None) -
 
 def _is_theirs(link: Link | None, game_id: str, person_id: int) -> bool:
     theirs = link is not None and (link.game_id, link.person_id) == (game_id, person_id)
-    return theirs and link is not None and link.purpose in ("seat", "reply") and link.revoked_at is None
+    return (
+        theirs and link is not None and link.purpose in ("seat", "reply", "talk") and link.revoked_at is None
+    )
 
 
 def _earlier(session: Session, game_id: str, person_id: int, request_id: str) -> Word | None:

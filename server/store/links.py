@@ -21,7 +21,9 @@ from server.store.engine import connection_of
 from server.store.models import Link, Person
 from server.store.rows import GameRow, LinkRow, PersonRow, SeatRow
 
-Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply", "feed", "noinvite", "keep", "wish"]
+Purpose = Literal[
+    "seat", "stop", "invite", "organise", "signin", "reply", "talk", "feed", "noinvite", "keep", "wish"
+]
 
 
 PATHS: dict[str, str] = {
@@ -35,7 +37,11 @@ PATHS: dict[str, str] = {
     "keep": "k",
     "wish": "w",
 }
-"""The first path segment of each kind of link; a reply link is an email address instead."""
+"""The first path segment of each kind of link that is a page; the others are email addresses."""
+
+
+ADDRESSES: dict[str, Purpose] = {"play": "reply", "talk": "talk"}
+"""How the email addresses that are links begin, and the purpose whose tokens each takes: no other opens anything."""
 
 
 TOKEN = re.compile(r"[a-z2-7]{26}")
@@ -151,14 +157,22 @@ def existing(
     )
 
 
-def reply_address(link: Link | LinkRow, *, talk: bool = False) -> str | None:
-    """Return the address for replies by email, or None while BYZANZ_MAIL_DOMAIN is not set.
+def reply_address(link: Link | LinkRow) -> str | None:
+    """Return the email address that a link for replies or for talk is, or None while BYZANZ_MAIL_DOMAIN is not set."""
+    domain = settings().mail_domain
+    way = next(way for way, purpose in ADDRESSES.items() if purpose == link.purpose)
+    return f"{way}+{token(link)}@{domain}" if domain else None
+
+
+def address_access(session: Session, local: str, now: datetime) -> SeatAccess | None:
+    """Return the seat that an email address opens for what it is meant for, or None.
 
     Args:
-        talk: all that is sent there is said to the table.
+        local: the part before the @, lower-case; what stands before its `+` must fit the purpose of the token.
     """
-    domain = settings().mail_domain
-    return f"{'talk' if talk else 'play'}+{token(link)}@{domain}" if domain else None
+    way, _plus, text = local.partition("+")
+    purpose = ADDRESSES.get(way)
+    return seat_access(session, text, now, purpose) if purpose is not None else None
 
 
 def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link | None:
@@ -190,7 +204,7 @@ def seat_access(session: Session, text: str, now: datetime, purpose: Purpose = "
     """Return the seat that this token opens, or None if it is unknown, revoked, or its owner no longer holds the seat.
 
     Args:
-        purpose: `seat`, or `reply` for the token of an email address.
+        purpose: `seat`; that of an email address is asked for by `address_access`.
     """
     if not TOKEN.fullmatch(text):
         return None

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver
-from server.store import engine
+from server.store import engine, links
 from server.store.models import Entry, IncomingMail, Mail
 from tests.conftest import NOW
 from tests.support.folders import CORPUS
@@ -56,15 +56,17 @@ class Desk:
 
     Args:
         reply: the reply address.
+        talk: the address of table talk.
         bounce: the envelope sender of that email.
     """
 
     reply: str
+    talk: str
     bounce: str
 
     def address(self, to: str) -> str:
         """Return a recipient as the manifest names it."""
-        own = {"reply": self.reply, "talk": self.reply.replace("play+", "talk+"), "bounce": self.bounce}
+        own = {"reply": self.reply, "talk": self.talk, "bounce": self.bounce}
         return (own | {"complaints": f"complaints@{DOMAIN}"})[to]
 
     def send(self, letter: Letter, now: datetime = NOW) -> str:
@@ -91,7 +93,19 @@ def with_replies(app: Flask) -> None:
 def desk(now: datetime = NOW) -> Desk:
     """Send the emails of open turns; return the addresses of the first one."""
     (message, *_others) = post(now)
-    return Desk(message["Reply-To"], message["Return-Path"].strip("<>"))
+    return Desk(
+        message["Reply-To"], talk_address(message["Reply-To"], now), message["Return-Path"].strip("<>")
+    )
+
+
+def talk_address(reply: str, now: datetime = NOW) -> str:
+    """Return the address of table talk of the seat that a reply address opens."""
+    with engine.transaction() as session:
+        link = links.find_any(session, "reply", reply.partition("+")[2].partition("@")[0])
+        assert link is not None
+        address = links.reply_address(links.link_for(session, "talk", link.person_id, link.game_id, now))
+    assert address is not None
+    return address
 
 
 def post(now: datetime = NOW) -> list[Any]:

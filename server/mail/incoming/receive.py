@@ -62,9 +62,8 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
     """
     local = _local_part(recipient)
     heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
-    way, plus, token = local.partition("+")
-    if plus and way in ("play", "talk"):
-        return _reply(raw, sender, token, recipient, now, talk=way == "talk")
+    if local.partition("+")[0] in links.ADDRESSES:
+        return _reply(raw, sender, local, recipient, now)
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
         return (
@@ -128,12 +127,13 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime
 # Replies
 
 
-def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime, *, talk: bool) -> str:
+def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -> str:
     with reading() as session:
-        access = links.seat_access(session, token, now, "reply")
+        access = links.address_access(session, local, now)
         if access is None:
             raise NoSuchAddress
         person = session.get_one(Person, access.link.person_id)
+    talk = access.link.purpose == "talk"
     row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
         return _left_alone("repeated", "seen before")

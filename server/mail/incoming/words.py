@@ -12,6 +12,7 @@ from typing import Any
 
 from byzanz.moves import RulesError
 from server.community import talk
+from server.community.plain_text import is_masked
 from server.errors import Refused
 from server.mail.incoming import commands, reply
 from server.mail.incoming.commands import BadReply, ReplyLine
@@ -50,12 +51,16 @@ class Outcome:
         lines: its moves and orders.
         fault: what is wrong with the mail as a whole.
         said: whether its words were said.
+        masked: whether an email address or a personal link in them was replaced.
+        cut: whether more could have been words, so that their writer has to hear where the quote was found.
         unsaid: why they were not.
     """
 
     lines: list[ReplyLine] = field(default_factory=list)
     fault: RulesError | Refused | None = None
     said: bool = False
+    masked: bool = False
+    cut: bool = False
     unsaid: Refused | None = None
 
     @property
@@ -65,8 +70,8 @@ class Outcome:
 
     @property
     def needs_answer(self) -> bool:
-        """Whether its writer gets an answer; words that were said need none."""
-        return bool(self.lines or self.fault or self.unsaid)
+        """Whether its writer gets an answer; words that were said as they were typed need none."""
+        return bool(self.lines or self.fault or self.unsaid or self.masked or self.cut)
 
     def as_fact(self) -> Fact:
         """Return the outcome for moderators, without any of the words."""
@@ -85,7 +90,8 @@ class Outcome:
             **commands.refusal_details(self.fault),
         }
         if self.said or self.unsaid is not None:
-            details["words"] = {"said": self.said, **commands.refusal_details(self.unsaid)}
+            about = {"said": self.said, "masked": self.masked, "cut": self.cut}
+            details["words"] = {**about, **commands.refusal_details(self.unsaid)}
         return details
 
 
@@ -164,16 +170,15 @@ def carry_out(access: SeatAccess, asked: Read, row: IncomingMail, now: datetime)
         return Outcome(fault=asked.fault)
     done = Outcome()
     if asked.words:
-        done.unsaid = _say(access, asked.words, row, now)
-        done.said = done.unsaid is None
+        done.unsaid = _say(access, asked.words, row, now, done)
     if not asked.only_words:
         done.lines, done.fault = commands.carry_out(access, asked.moves, row, now)
     return done
 
 
-def _say(access: SeatAccess, words: str, row: IncomingMail, now: datetime) -> Refused | None:
+def _say(access: SeatAccess, words: str, row: IncomingMail, now: datetime, done: Outcome) -> Refused | None:
     try:
-        talk.say(
+        word = talk.say(
             access.game.id,
             access.link.person_id,
             words,
@@ -183,4 +188,5 @@ def _say(access: SeatAccess, words: str, row: IncomingMail, now: datetime) -> Re
         )
     except Refused as refused:
         return refused
+    done.said, done.masked = True, is_masked(word.text)
     return None

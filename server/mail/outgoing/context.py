@@ -273,7 +273,17 @@ def _speech(words: Mapping[str, Any] | None) -> str:
     if not words:
         return ""
     if words["said"]:
-        return str(gettext("Everyone at the table can read what you said."))
+        told = [gettext("Everyone at the table can read what you said.")]
+        if words.get("masked"):
+            told.append(gettext("[address] and [link] stand in place of email addresses and personal links."))
+        if words.get("cut"):
+            told.append(
+                gettext(
+                    "What begins with the line that has an email address or a link of yours or ours was taken for "
+                    "quoted text."
+                )
+            )
+        return " ".join(map(str, told))
     return str(gettext("Nothing was said to the table: %(why)s", why=_refusal_text(words)))
 
 

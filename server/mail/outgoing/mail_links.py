@@ -87,11 +87,10 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
     given = outbox.details(rows.mail)
     if "link" in given:
         found["link"] = session.get_one(Link, given["link"])
-    talk = rows.mail.kind == "talk" or bool(given.get("talk"))
-    if "reply" in given and rows.seat is not None and (talk or rows.turn is None):  # to which the mail came
-        used = session.get(Link, given["reply"])
+    if "reply" in given and rows.seat is not None and rows.turn is None and not given.get("talk"):
+        used = session.get(Link, given["reply"])  # to which the mail came
         found |= {"reply": used} if used is not None and used.revoked_at is None else {}
-    reply = links.reply_address(found.pop("reply"), talk=talk) if "reply" in found else None
+    reply = links.reply_address(found.pop("reply")) if "reply" in found else None
     urls = {place: links.url(link) for place, link in found.items()}
     if rows.mail.kind == "talk" and "stop" in urls:
         urls["stop"] += STOP_TALK
@@ -118,8 +117,8 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
         wanted["link"] = (purpose, game.id, None)
     if rows.seat is not None:
         wanted.setdefault("stop", ("stop", game.id, None))
-        if mail.kind == "talk" and settings().mail_domain:
-            wanted["reply"] = ("reply", game.id, None)
+        if (mail.kind == "talk" or given.get("talk")) and settings().mail_domain:
+            wanted["reply"] = ("talk", game.id, None)
         elif rows.turn is not None and settings().mail_domain:
             wanted["reply"] = ("reply", game.id, rows.turn.opened_seq)
     return wanted

@@ -13,7 +13,7 @@ from server.store.engine import Base, UtcTime
 class Link(Base):
     """A capability link; the token is stored nowhere.
 
-    `purpose`: seat, stop, invite, organise, signin, reply, feed, noinvite, keep, wish.
+    `purpose`: seat, stop, invite, organise, signin, reply, talk, feed, noinvite, keep, wish.
     """
 
     __tablename__ = "link"
@@ -29,4 +29,4 @@ class Link(Base):
     revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     used_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     seq: Mapped[int | None] = mapped_column(default=None)
-    """Of a reply address: the head of the log when its turn opened; None for the one of table talk."""
+    """Of a reply address: the head of the log when its turn opened."""

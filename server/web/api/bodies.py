@@ -66,6 +66,8 @@ class WordReceipt(Body):
 
     id: str
     """Its id; two words of a table never have the same."""
+    text: str
+    """As the table reads it: `[address]` and `[link]` stand in place of email addresses and personal links."""
 
 
 class WordState(Body):

@@ -95,4 +95,6 @@ def say(token: str) -> tuple[dict[str, Any], int]:
         now=now,
         link_id=access.link.id,
     )
-    return {"id": public_id(said.game_id, said.person_id, said.request_id)}, 201 if said.at == now else 200
+    shown = "" if said.hidden_at else said.text
+    known_as = public_id(said.game_id, said.person_id, said.request_id)
+    return {"id": known_as, "text": shown}, 201 if said.at == now else 200

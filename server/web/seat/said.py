@@ -10,9 +10,11 @@ from typing import Any
 import flask
 
 from server.community import talk
+from server.community.plain_text import is_masked
 from server.community.talk import Said
 from server.errors import Closed, Refused
 from server.store.links import SeatAccess
+from server.store.models import Word
 from server.store.table import Table
 from server.web.game.history import HistoryLine
 from server.web.game.talk import MOST, dated, woven
@@ -20,7 +22,7 @@ from server.web.http import refusal_text
 
 NEWEST = 3
 """The words of others that stand among the news, shortened; the log has them whole."""
-DONE = ("said", "reported", "muted", "deleted", "noted")
+DONE = ("said", "masked", "reported", "muted", "deleted", "noted")
 """What the page confirms."""
 
 
@@ -80,13 +82,22 @@ def _closed(table: Table, access: SeatAccess, now: datetime) -> str:
     return ""
 
 
-def say_along(access: SeatAccess, request_id: str, now: datetime) -> Refused | None:
-    """Say what the form of a move, which has been played, brought along; return why that was refused, if it was."""
+def done_with(word: Word) -> str:
+    """Return what the page confirms about something that was just said."""
+    return "masked" if is_masked(word.text) else "said"
+
+
+def say_along(access: SeatAccess, request_id: str, now: datetime) -> tuple[Refused | None, str | None]:
+    """Say what the form of a move, which has been played, brought along.
+
+    Returns:
+        Why that was refused, if it was, and what the page has to confirm about it, if anything.
+    """
     text = flask.request.form.get("say", "")
     if not text.strip():
-        return None
+        return None, None
     try:
-        talk.say(
+        word = talk.say(
             access.game.id,
             access.link.person_id,
             text,
@@ -95,5 +106,5 @@ def say_along(access: SeatAccess, request_id: str, now: datetime) -> Refused | N
             link_id=access.link.id,
         )
     except Refused as refusal:
-        return refusal
-    return None
+        return refusal, None
+    return None, "masked" if is_masked(word.text) else None

@@ -14,6 +14,7 @@ from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
 from server.web.seat import turn
+from server.web.seat.said import done_with
 
 blueprint = Blueprint("talk", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
@@ -26,7 +27,7 @@ def say(token: str) -> ResponseReturnValue:
     form, access = flask.request.form, _access(token)
     presence.note(access.link.person_id, utc_now())
     try:
-        talk.say(
+        word = talk.say(
             access.game.id,
             access.link.person_id,
             form.get("text", ""),
@@ -36,7 +37,7 @@ def say(token: str) -> ResponseReturnValue:
         )
     except Refused as refusal:
         return turn.with_unsaid(token, refusal)
-    return _back(token, "said")
+    return _back(token, done_with(word))
 
 
 @blueprint.post("/t/<token>/words")

@@ -104,12 +104,12 @@ def move(token: str) -> ResponseReturnValue:
         return _redraw(token, 422, Problem(why(error, access.game.slug, form), bool(form.ticked)), form)
     except Refused as error:
         return _redraw(token, error.status, Problem(refusal_text(error, access.game.slug)), form)
-    unsaid = said.say_along(access, form.request_id, utc_now())
+    unsaid, done = said.say_along(access, form.request_id, utc_now())
     if receipt.bots_next:
         bots.wait(access.game.id)
     if unsaid is not None:
         return with_unsaid(token, unsaid, receipt.seq)
-    return flask.redirect(url_for(".show", token=token, played=receipt.seq), 303)
+    return flask.redirect(url_for(".show", token=token, played=receipt.seq, done=done), 303)
 
 
 @blueprint.get("/t/<token>/receipt/<int(max=999999999):seq>")

@@ -237,7 +237,7 @@ def test_the_link_must_be_theirs(game: Table, table: Begin) -> None:
         theirs = links.existing(session, "seat", game.people[0], game.id)
         elsewhere = links.existing(session, "seat", other.people[0], other.id)
         stop = links.issue(session, "stop", game.people[0], NOW, game.id)
-        reply = links.issue(session, "reply", game.people[0], NOW, game.id)
+        reply = links.issue(session, "talk", game.people[0], NOW, game.id)
         others = links.existing(session, "seat", game.people[1], game.id)
     assert theirs is not None
     assert elsewhere is not None
@@ -276,7 +276,7 @@ def test_what_is_taken_back_leaves_nothing_and_its_number_is_not_given_again(gam
         ("  Hello \r\n\r\n\r\n\r\nBob  ", "Hello\n\nBob"),
         ("a\tb\x00c\x1b[31m", "a bc[31m"),
         ("\u202egnp.exe\u2066 x\u2069", "gnp.exe x"),
-        ("Subject: x\r\nBcc: y@example.org", "Subject: x\nBcc: y@example.org"),
+        ("Subject: x\r\nBcc: y", "Subject: x\nBcc: y"),
         ("<b>&amp;</b>", "<b>&amp;</b>"),
         ("e\u0301", "\u00e9"),
         ("\U0001f937\u200d\u2640", "\U0001f937\u200d\u2640"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any, get_args
 
 import pytest
 from flask import Flask
@@ -45,6 +47,42 @@ def test_a_token_opens_its_own_seat_and_purpose_only(table: Begin) -> None:
         assert (place.game.id, place.seat.seat) == (game.id, 1)
         for purpose in ("stop", "invite", "organise", "signin"):
             assert links.find(session, purpose, game.tokens[1], NOW) is None
+
+
+def test_an_address_opens_a_seat_only_with_a_token_of_its_own_purpose(app: Flask, table: Begin) -> None:
+    game = table(3)
+    app.config["BYZANZ"] = app.config["BYZANZ"].model_copy(update={"mail_domain": "byzanz.test"})
+    with engine.transaction() as session:
+        issued = {
+            purpose: links.issue(session, purpose, game.people[0], NOW, game.id)
+            for purpose in get_args(links.Purpose)
+        }
+        assert set(links.ADDRESSES.values()) | set(links.PATHS) == set(issued)
+        for (way, meant), (purpose, link) in itertools.product(links.ADDRESSES.items(), issued.items()):
+            found = links.address_access(session, f"{way}+{links.token(link)}", NOW)
+            assert (found is not None) == (purpose == meant), (way, purpose)
+        for way in ("", "bounce", "say", "reply", "PLAY"):
+            for link in issued.values():
+                assert links.address_access(session, f"{way}+{links.token(link)}", NOW) is None
+        for way, meant in links.ADDRESSES.items():
+            assert links.reply_address(issued[meant]) == f"{way}+{links.token(issued[meant])}@byzanz.test"
+
+
+def test_no_link_but_those_for_moves_moves(table: Begin) -> None:
+    game = table(3)
+    for purpose in get_args(links.Purpose):
+        with engine.transaction() as session:
+            link = links.issue(session, purpose, game.people[0], NOW, game.id)
+        given: Any = {"now": NOW, "link_id": link.id}
+        if purpose in ("seat", "reply"):
+            play.place_order(game.id, 0, "pass this lot", **given)
+            continue
+        with pytest.raises(NoSuchLink):
+            play.submit(game.id, 0, "pass", seen=1, request_id=purpose, **given)
+        with pytest.raises(NoSuchLink):
+            play.place_order(game.id, 0, "pass this lot", **given)
+        with pytest.raises(NoSuchLink):
+            play.withdraw_order(game.id, 0, None, **given)
 
 
 @pytest.mark.parametrize("text", ["", "x", "a" * 26, "A" * 26, "a" * 27, "é" * 26, "a" * 25 + "\n", "../etc"])

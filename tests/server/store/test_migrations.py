@@ -237,6 +237,34 @@ def write_sentences(connection: sa.Connection) -> None:
         insert("turn", seat=seat, refused=refused, credited=0, **turn)
 
 
+@pytest.mark.parametrize("empty", ["sqlite", "postgresql"], indirect=True)
+def test_only_the_addresses_of_turns_keep_their_purpose(empty: Flask) -> None:
+    upgrade(revision="0023")
+    with engine.db.engine.begin() as connection:
+        write_links(connection)
+
+    def purposes() -> list[str]:
+        with engine.db.engine.begin() as connection:
+            return list(connection.scalars(sa.text("SELECT purpose FROM link ORDER BY id")))
+
+    upgrade()
+    assert purposes() == ["reply", "talk", "seat"]
+    downgrade(revision="0023")
+    assert purposes() == ["reply", "reply", "seat"]
+
+
+def write_links(connection: sa.Connection) -> None:
+    """Fill the table of links as before revision 0028: an address of a turn, one of table talk, and a page."""
+    tables = sa.MetaData()
+    tables.reflect(connection)
+    person = {"id": 1, "name": "Ann", "created_at": NOW, "moderator": False, "silent": False}
+    links = tables.tables["link"].insert()
+    connection.execute(tables.tables["person"].insert().values(**person))
+    for number, (purpose, seq) in enumerate((("reply", 7), ("reply", None), ("seat", None)), 1):
+        row = {"id": number, "purpose": purpose, "seq": seq, "person_id": 1, "created_at": NOW}
+        connection.execute(links.values(nonce=b"", digest=str(number), **row))
+
+
 def stored() -> list[Fact]:
     """Every fact in the database, table by table."""
     columns = (IncomingMail.outcome, Mail.error, Alert.text, StandingOrder.reason)

@@ -10,13 +10,14 @@ import pytest
 from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from byzanz.games import rules_of
 from server import play
 from server.community import talk
 from server.mail.incoming import commands, quoting, receive, words
 from server.store import engine, links
-from server.store.models import Block, Mute, Person, Seat, Turn
+from server.store.models import Block, Mute, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
 from tests.support.letters import ALICE, answers, moves_of, post, remembered, with_replies
@@ -407,22 +408,43 @@ def test_a_link_revoked_at_that_moment_says_nothing(game: Table, monkeypatch: py
 
 
 @one_database
-def test_the_two_addresses_of_a_seat_do_what_they_say(game: Table) -> None:
+def test_the_token_of_an_address_does_nothing_at_the_other(game: Table) -> None:
     (turn,) = post()
-    token = str(turn["Reply-To"]).removeprefix("play+")
-    receive.receive(letter("Hello.", sender=ALICE), ALICE, f"talk+{token}", NOW)
-    assert said(game) == [(0, "Hello.")]
     mail = talk_mail(game)
-    token = str(mail["Reply-To"]).removeprefix("talk+")
-    receive.receive(letter("pass", sender=ALICE), ALICE, f"play+{token}", NOW)
-    assert moves_of(game.id, 0) == []  # the address says nothing about what its writer had seen
-    for other in ("seat", "stop"):
-        with engine.transaction() as session:
-            link = links.link_for(session, other, game.people[0], game.id, NOW)
+    for message, other in ((turn, "talk"), (mail, "play")):
+        local = str(message["Reply-To"]).partition("+")[2]
+        for text in ("pass", "order pass this lot", "Hello."):
             with pytest.raises(receive.NoSuchAddress):
-                receive.receive(
-                    letter("Hi.", sender=ALICE), ALICE, f"talk+{links.token(link)}@byzanz.test", NOW
-                )
+                receive.receive(letter(text, sender=ALICE), ALICE, f"{other}+{local}", NOW)
+    for purpose in ("seat", "stop"):
+        with engine.transaction() as session:
+            link = links.link_for(session, purpose, game.people[0], game.id, NOW)
+        for way in ("play", "talk"):
+            to = f"{way}+{links.token(link)}@byzanz.test"
+            with pytest.raises(receive.NoSuchAddress):
+                receive.receive(letter("Hi.", sender=ALICE), ALICE, to, NOW)
+    assert [seat for seat, _text in said(game)] == [1]  # what Bob said in the email
+    assert (moves_of(game.id, 0), remembered()) == ([], [])
+    with engine.reading() as session:
+        assert session.scalars(select(StandingOrder).where(StandingOrder.game_id == game.id)).all() == []
+
+
+@one_database
+def test_an_answer_to_talk_goes_out_from_the_address_of_talk_even_when_it_is_a_turn(game: Table) -> None:
+    mail = talk_mail(game)
+    answer(mail, "x" * 600, sender=ALICE)
+    (message,) = [each for each in post(NOW + HOUR) if each["Auto-Submitted"] == "auto-replied"]
+    assert message["Reply-To"] == mail["Reply-To"]
+
+
+@one_database
+def test_the_writer_is_told_of_what_was_replaced_in_their_words(game: Table) -> None:
+    mail = talk_mail(game)
+    assert answer(mail, "Write to bob@example.net!", sender=ALICE) == "words said to the table"
+    assert said(game)[-1] == (0, "Write to [address]!")
+    (text,) = to_alice(NOW + HOUR)
+    assert "[address] and [link] stand in place of email addresses and personal links." in text
+    assert "example.net" not in text
 
 
 @one_database

@@ -175,7 +175,7 @@ def test_words_cannot_be_more_than_words(game: Table) -> None:
     text, html = text_of(message), html_of(message)
     assert not message["Bcc"]
     assert (
-        "- Al“ice: Hi <b>Bob</b> https://evil.example/x\n    Bcc: x@evil.example\n    Charlie: I pass\n    …"
+        "- Al“ice: Hi <b>Bob</b> https://evil.example/x\n    Bcc: [address]\n    Charlie: I pass\n    …"
         in text
     )
     assert "\u202e" not in text + html

@@ -43,7 +43,10 @@ def read(client: FlaskClient, game: Table, seat: int, query: str = "") -> list[d
 def test_words_are_said_once_and_read_by_the_table(client: FlaskClient, table: Seating) -> None:
     game, other = table(3), table(3, game_id="g2")
     first = say(client, game, 0, "Hello\r\nall\u202e")
-    assert (first.status_code, first.json) == (201, {"id": word_id(game.id, 1)})
+    assert (first.status_code, first.json) == (
+        201,
+        {"id": word_id(game.id, 1), "text": "Hello\nall"},
+    )
     again = say(client, game, 0, "Hello\nall")
     assert (again.status_code, again.json) == (200, first.json)
     refused(say(client, game, 0, "Another"), 422, "bad_request")
@@ -65,6 +68,13 @@ def test_words_are_said_once_and_read_by_the_table(client: FlaskClient, table: S
     assert answer["text"] == "And you"
     assert read(client, game, 2, f"?after={answer['id']}") == []
     assert read(client, other, 0) == []
+
+
+def test_the_receipt_shows_what_was_replaced(client: FlaskClient, table: Seating) -> None:
+    game = table(3)
+    receipt = say(client, game, 0, "I am alice@example.org").json
+    assert receipt["text"] == "I am [address]"
+    assert read(client, game, 1)[0]["text"] == "I am [address]"
 
 
 @pytest.mark.parametrize("after", ["", "1", "9" * 20, "%00"])

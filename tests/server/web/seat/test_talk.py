@@ -96,6 +96,22 @@ def test_the_form_leads_back_and_says_so(game: Table, client: FlaskClient) -> No
     assert "The table can read it." not in page(client, game, 0, "?done=<sang>")
 
 
+def test_the_writer_is_told_that_an_address_or_a_personal_link_was_replaced(
+    game: Table, client: FlaskClient
+) -> None:
+    url = f"https://byzanz.test/t/{game.tokens[0]}"
+    status, where = say(client, game, 0, f"Write to bob@example.net or open {url}")
+    assert (status, where) == (303, f"/t/{game.tokens[0]}?done=masked#talk")
+    assert said() == ["Write to [address] or open [link]"]
+    told = "The table can read it, with [address] and [link] in place of email addresses"
+    assert told in page(client, game, 0, "?done=masked")
+    form = {"move": "pass", "seen": "1", "request_id": "m", "say": "I am alice@example.org"}
+    answer = client.post(f"/t/{game.tokens[0]}", data=form)
+    assert answer.headers["Location"].endswith("?played=2&done=masked")
+    assert told in page(client, game, 0, "?played=2&done=masked")
+    assert said()[1:] == ["I am [address]"]
+
+
 def test_a_double_click_says_it_once(game: Table, client: FlaskClient) -> None:
     assert [say(client, game, 0, "Hello", "k")[0] for _ in range(3)] == [303] * 3
     assert said() == ["Hello"]
