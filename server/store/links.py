@@ -21,7 +21,20 @@ from server.store.engine import connection_of
 from server.store.models import Link, Person
 from server.store.rows import GameRow, LinkRow, PersonRow, SeatRow
 
-Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply", "feed", "noinvite", "keep", "wish"]
+Purpose = Literal[
+    "seat",
+    "stop",
+    "invite",
+    "organise",
+    "signin",
+    "reply",
+    "feed",
+    "noinvite",
+    "keep",
+    "wish",
+    "move",
+    "object",
+]
 
 
 PATHS: dict[str, str] = {
@@ -34,6 +47,8 @@ PATHS: dict[str, str] = {
     "noinvite": "n",
     "keep": "k",
     "wish": "w",
+    "move": "c",
+    "object": "x",
 }
 """The first path segment of each kind of link; a reply link is an email address instead."""
 
