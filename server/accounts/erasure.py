@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import Column, delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from server import play, validation
@@ -21,11 +21,12 @@ from server.lobby import invitations, organiser
 from server.mail import deliverability
 from server.play import positions
 from server.store import facts, outbox
-from server.store.engine import reading, transaction, truncate_log
+from server.store.engine import Base, reading, transaction, truncate_log
 from server.store.facts import Fact
 from server.store.models import (
     WAITING,
     Absence,
+    AddressChange,
     Alert,
     BrowserSession,
     Conduct,
@@ -47,6 +48,8 @@ from server.store.models import (
 LOGGER = logging.getLogger(__name__)
 NAME = "Former player"
 """The name of an erased person, with a number where a table has several."""
+EMAILED = {"outbox", "received", "link"}
+"""Tables in which an address leaves rows to which something was only emailed."""
 ABOUT_OTHERS = ("answered", "refused", "vacant")
 """Kinds of mail whose details name a person who is not the reader."""
 
@@ -57,6 +60,7 @@ def erase(person_id: int, now: datetime) -> bool:
     Returns:
         False if SQLite's write-ahead log could not be emptied yet; the scheduler will do that.
     """
+    _stay(person_id, now)
     _leave_running_games(person_id, now)
     with transaction() as session:
         games = _lock_games(session, person_id)
@@ -84,8 +88,53 @@ def erase(person_id: int, now: datetime) -> bool:
             session.execute(update(held).where(held.person_id == person_id).values(person_id=None))
         blocks.forget(session, person_id)
         handles.forget(session, person, now)
-        _clear(person)
+        clear(person)
     return truncate_log()
+
+
+def references() -> list[Column[int]]:
+    """Return every column of every table that refers to a person, as the tables themselves say."""
+    return [
+        column
+        for table in Base.metadata.sorted_tables
+        for column in table.columns
+        if any(key.column.table.name == Person.__tablename__ for key in column.foreign_keys)
+    ]
+
+
+def is_in_use(session: Session, person: Person) -> bool:
+    """Whether a person has anything of their own here: more than an address to which emails went."""
+    if person.accepted or person.moderator or person.handle:
+        return True
+    own = (column for column in references() if column.table.name not in EMAILED)
+    return any(session.scalar(select(column).where(column == person.id).limit(1)) for column in own)
+
+
+def forget_unused(session: Session, address: str, now: datetime) -> None:
+    """Forget an address that was only typed into a form, and what was emailed to it.
+
+    If its reader wants no email, or a mail server rejects it, that stays known.
+    """
+    person = session.scalar(select(Person).where(Person.email == address))
+    if person is None or is_in_use(session, person):
+        return
+    linked = session.scalar(select(Link.id).where(Link.person_id == person.id).limit(1))
+    wanted = session.scalar(select(AddressChange.person_id).where(AddressChange.email == address).limit(1))
+    if linked or wanted or person.silent or person.no_invitations or person.suppressed or person.unreachable:
+        return
+    outbox.forget_reader(session, person.id, now)
+    clear(person)
+
+
+def _stay(person_id: int, now: datetime) -> None:
+    """Stop the change of their address first: an erasure that is interrupted must find them where they were."""
+    with transaction() as session:
+        session.get_one(Person, person_id, with_for_update=True)
+        change = session.get(AddressChange, person_id)
+        if change is not None:
+            session.delete(change)
+            session.flush()
+            forget_unused(session, change.email, now)
 
 
 def _leave_running_games(person_id: int, now: datetime) -> None:
@@ -155,7 +204,8 @@ def _forget_words(
     session.execute(delete(Alert).where(or_(Alert.key.in_(quoting), reported)))
 
 
-def _clear(person: Person) -> None:
+def clear(person: Person) -> None:
+    """Leave nothing in the row of a person whose account has ended."""
     person.email, person.name = None, NAME
     person.time_zone = person.language = person.quiet_from = person.quiet_to = None
     person.unreachable = person.suppressed = person.seen_at = person.lost_at = person.retry_at = None

@@ -20,6 +20,7 @@ from server.store.engine import Base
 from server.store.facts import Fact
 from server.store.models import (
     Absence,
+    AddressChange,
     BrowserSession,
     Conduct,
     FormerHandle,
@@ -68,6 +69,8 @@ def archive(session: Session, person_id: int) -> bytes:
         files[f"{beside.__tablename__}.json"] = _rows(session.scalars(kept))
     shown = select(Reliability).where(Reliability.person_id == person_id)
     files["reliability.json"] = _rows(session.scalars(shown))
+    changing = select(AddressChange).where(AddressChange.person_id == person_id)
+    files["address_change.json"] = _rows(session.scalars(changing))
     blocked = [{"name": row.name, "at": _value(row.at)} for row in blocks.listed(session, person_id)]
     former = select(FormerHandle).where(FormerHandle.person_id == person_id).order_by(FormerHandle.until)
     files |= {"blocked.json": blocked, "former_handles.json": _rows(session.scalars(former))}

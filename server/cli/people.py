@@ -1,17 +1,21 @@
-"""Commands about people: export what is stored about them, erase them."""
+"""Commands about people: export what is stored about them, change their address, erase them."""
 
 from __future__ import annotations
 
+import logging
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from server.cli.parser import CommandError, app_context
 
+LOGGER = logging.getLogger(__name__)
+
 
 def add(commands: Any) -> None:
     """Add these commands to `byzanz`."""
-    person = commands.add_parser("person", help="show, export or erase what is stored about a person")
+    person = commands.add_parser("person", help="show, export, move or erase what is stored about a person")
     acts = person.add_subparsers(title="actions", metavar="ACTION", required=True)
     show = acts.add_parser("show", help="tell whether email reaches a person, and where they are to move")
     show.add_argument("email", metavar="EMAIL")
@@ -20,6 +24,21 @@ def add(commands: Any) -> None:
     export.add_argument("email", metavar="EMAIL")
     export.add_argument("--out", required=True, metavar="FILE")
     export.set_defaults(run=_export)
+    move = acts.add_parser(
+        "move",
+        help="let a person have another address",
+        description="Let a person have another address, with their games, results and rights, for example because they "
+        "can no longer read their old mailbox. Both mailboxes get an email and can stop it; a day later it is done. "
+        "Another move replaces one that waits.",
+    )
+    move.add_argument("old", metavar="OLD", help="the address that the person has")
+    move.add_argument("new", metavar="NEW", nargs="?", help="the address that they want")
+    move.add_argument("--join", action="store_true", help="join the account at the new address with this one")
+    move.add_argument("--stop", action="store_true", help="stop a change that waits")
+    move.add_argument(
+        "--yes", action="store_true", help="needed; without it, the command only tells what it would do"
+    )
+    move.set_defaults(run=_move)
     erase = acts.add_parser(
         "erase",
         help="erase a person",
@@ -51,6 +70,52 @@ def _export(args: Namespace) -> None:
         person_id = _person(args.email)
         with engine.reading() as session:
             Path(args.out).write_bytes(export.archive(session, person_id))
+
+
+def _move(args: Namespace) -> None:
+    from server.accounts import addresses
+    from server.store import engine
+
+    if (args.new is None) != args.stop or (args.stop and args.join):
+        raise CommandError("give either the new address or --stop (see byzanz person move --help)", status=2)
+    with app_context():
+        person_id, now = _person(args.old), engine.utc_now()
+        if args.stop:
+            print("Stopped." if addresses.stop(person_id, now) else "No change of this address waits.")
+            return
+        print(*_preview(person_id, args.new, join=args.join), sep="\n")
+        if not args.yes:
+            raise CommandError("nothing has changed yet: add --yes", status=2)
+        addresses.move(person_id, args.new, now, join=args.join)
+        LOGGER.info("person %(person)s: the operator changes their address", {"person": person_id})
+    print("Both mailboxes are told.")
+
+
+def _preview(person_id: int, new: str, *, join: bool) -> Iterator[str]:
+    """Tell what a change of an address would do.
+
+    Raises:
+        Refused: it is not possible.
+    """
+    from server import validation
+    from server.accounts import addresses, merging
+    from server.store import engine, people
+    from server.store.models import Person
+
+    address = validation.clean_address(new)
+    with engine.reading() as session:
+        person = session.get_one(Person, person_id)
+        addresses.check_move(session, person, address, join=join)
+        moved = len(merging.played(session, person_id))
+        yield f"Person {person_id}, with seats in {moved} game{'s' * (moved != 1)}, gets the address {address}."
+        other = people.find(session, address)
+        if join and other is not None:
+            joined = len(merging.played(session, other.id))
+            seats = f"with seats in {joined} game{'s' * (joined != 1)}"
+            yield f"Person {other.id}, {seats}, has it now and becomes one with them; this cannot be undone."
+        if addresses.of_person(session, person_id, engine.utc_now()) is not None:
+            yield "This replaces the change that waits."
+    yield "Both mailboxes get an email and can stop it. It is done a day later; until then nothing changes."
 
 
 def _erase(args: Namespace) -> None:

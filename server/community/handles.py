@@ -137,6 +137,27 @@ def _digest(of: str) -> str:
     return hmac.digest(hmac.digest(key, b"byzanz handles", "sha256"), of.encode(), "sha256").hex()
 
 
+def unite(session: Session, person: Person, other: Person, now: datetime, *, take: bool) -> None:
+    """Leave a person whose two accounts become one a single handle, and keep the other one for them for a year.
+
+    Args:
+        person: whose account stays.
+        other: whose account ends.
+        take: of two handles, that of `other` stays.
+    """
+    if other.skeleton is None:
+        return
+    mine, theirs = (person.handle, person.skeleton, person.shown), (other.handle, other.skeleton, other.shown)
+    stays, spare = (theirs, mine) if take or person.skeleton is None else (mine, theirs)
+    other.handle = other.skeleton = person.skeleton = None
+    session.flush()  # no two people have the same skeleton at any moment
+    person.handle, person.skeleton, person.shown = stays
+    other.shown = "nobody"
+    if spare[1] is not None:
+        kept = {"handle": spare[0], "person_id": person.id, "until": now + KEPT_FOR}
+        insert(session, FormerHandle, {"digest": _digest(spare[1])} | kept, key="digest", again=kept)
+
+
 def forget(session: Session, person: Person, now: datetime) -> None:
     """Take the handle from a person who is being erased; for a year it can be checked, but no longer read."""
     if person.skeleton is not None:

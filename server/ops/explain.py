@@ -12,12 +12,12 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz import games
-from server.accounts import absences
+from server.accounts import absences, addresses
 from server.config import settings
 from server.play import autopilot, positions, turns
 from server.scheduler import heartbeat
 from server.store import alerts, people
-from server.store.models import NO_TURN, Alert, Game, IncomingMail, Mail, Person, Seat, Turn
+from server.store.models import NO_TURN, AddressChange, Alert, Game, IncomingMail, Mail, Person, Seat, Turn
 
 NEWEST = 5
 """How many of the newest emails are listed."""
@@ -151,6 +151,7 @@ def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
         yield f"Only requested email goes to the address: {person.suppressed}"
     if person.silent:
         yield "They have turned off all emails."
+    yield from _change(addresses.of_person(session, person.id, now))
     cadence = {"each": "for each turn, and a reminder", "once": "for each turn", "digest": "once a day"}
     yield f"They get emails {cadence[person.cadence]}."
     for away in absences.absences_of(session, person.id, now):
@@ -167,6 +168,20 @@ def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
     about = or_(NO_TURN, Mail.game_id.in_([game_id for game_id, *_ in held]))
     mails = and_(Mail.person_id == person.id, about)
     yield from _newest(session, mails, IncomingMail.person_id == person.id, now)
+
+
+def _change(change: AddressChange | None) -> Iterator[str]:
+    """Tell that a person's address is about to change; the new one stays between them and their mailboxes."""
+    if change is None:
+        return
+    by = " by the operator" if change.by_operator else ""
+    asked = f"A change of the address was asked for{by} {_at(change.asked_at)}"
+    if change.confirmed_at is None:
+        yield f"{asked}; the new address has not confirmed it."
+        return
+    joins = ", and joins the account there" if change.joins else ""
+    soonest = change.confirmed_at + addresses.OBJECT_WITHIN
+    yield f"{asked}; it is carried out {_at(soonest)} at the earliest{joins}, unless a mailbox objects."
 
 
 def _newest(

@@ -19,6 +19,7 @@ from server.mail.outgoing.smtp import Transport, parse_mail_url
 from server.scheduler import heartbeat
 from server.scheduler.jobs import (
     steady,
+    tick_addresses,
     tick_bots,
     tick_digests,
     tick_figures,
@@ -43,6 +44,8 @@ DIGEST_INTERVAL = 60.0
 """Seconds between checks for due digests."""
 
 
+ADDRESSES_INTERVAL = 60.0
+"""Seconds between looks at the addresses that are about to change."""
 NUDGE_INTERVAL = 600.0
 """Seconds between checks for unanswered invitations."""
 REMATCH_INTERVAL = 600.0
@@ -146,6 +149,7 @@ class Scheduler:
             self._schedule(self._tick, "bots", self._run_bots)
             self._schedule(self._tick, "outbox", self._send_mail)
             self._schedule(DIGEST_INTERVAL, "digests", lambda: tick_digests(utc_now(), self._tick))
+            self._schedule(ADDRESSES_INTERVAL, "addresses", lambda: tick_addresses(utc_now(), self._tick))
             self._schedule(NUDGE_INTERVAL, "nudges", lambda: tick_nudges(utc_now()))
             self._schedule(REMATCH_INTERVAL, "rematches", lambda: tick_rematches(utc_now()))
             self._schedule(TABLES_INTERVAL, "tables", lambda: tick_tables(utc_now(), self._tick))

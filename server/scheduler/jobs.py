@@ -20,6 +20,7 @@ from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
+from server.accounts import addresses
 from server.community import handles, reports, results
 from server.errors import Refused
 from server.lobby import expiry, organiser, rematch, trials, wishes
@@ -235,6 +236,28 @@ def _offer(game_id: str, now: datetime) -> bool:
     except Exception:
         LOGGER.exception("game %s: the next one could not be offered", game_id)
     return False
+
+
+def tick_addresses(now: datetime, tick: float) -> int:
+    """Carry out the changes of addresses to which nobody has objected in time; as careful as `tick_turns`.
+
+    Returns:
+        How many were carried out, or dropped because nobody confirmed them.
+    """
+    with reading() as session:
+        until = heartbeat.enforced_until(session, now, tick)
+    return sum(_carry_out(person_id, now, until) for person_id in addresses.due(now, until)) if until else 0
+
+
+def _carry_out(person_id: int, now: datetime, until: datetime) -> bool:
+    try:
+        done = addresses.carry_out(person_id, now, until)
+    except Exception:
+        LOGGER.exception("person %s: the address could not be changed; the next tick tries again", person_id)
+        return False
+    if done:
+        LOGGER.info("person %(person)s: the change of their address has ended", {"person": person_id})
+    return done
 
 
 def tick_purge(now: datetime, tick: float) -> int:

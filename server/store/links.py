@@ -22,7 +22,19 @@ from server.store.models import Link, Person
 from server.store.rows import GameRow, LinkRow, PersonRow, SeatRow
 
 Purpose = Literal[
-    "seat", "stop", "invite", "organise", "signin", "reply", "talk", "feed", "noinvite", "keep", "wish"
+    "seat",
+    "stop",
+    "invite",
+    "organise",
+    "signin",
+    "reply",
+    "talk",
+    "feed",
+    "noinvite",
+    "keep",
+    "wish",
+    "move",
+    "object",
 ]
 
 
@@ -36,6 +48,8 @@ PATHS: dict[str, str] = {
     "noinvite": "n",
     "keep": "k",
     "wish": "w",
+    "move": "c",
+    "object": "x",
 }
 """The first path segment of each kind of link that is a page; the others are email addresses."""
 

@@ -18,7 +18,7 @@ from server.i18n import N_
 from server.play.positions import Broken, on_hold
 from server.store import engine
 from server.web import assets, filters, locale, once, plain, sprites, stylesheet, templating, waiting
-from server.web.account import account, answers, feeds, leaving, mutes, unsubscribe
+from server.web.account import account, answers, feeds, leaving, moving, mutes, unsubscribe
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
 from server.web.http import (
@@ -57,6 +57,7 @@ BLUEPRINTS = (
     live.blueprint,
     feeds.blueprint,
     leaving.blueprint,
+    moving.blueprint,
     answers.blueprint,
     mutes.blueprint,
     orders.blueprint,

@@ -10,7 +10,7 @@ import pytest
 
 from server.mail.outgoing import batching
 from server.mail.outgoing.deliver import deliver
-from server.store import engine, outbox
+from server.store import engine, links, outbox
 from server.store.models import Game, Mail, Person, Word
 from tests.support.mail_servers import Pigeons
 from tests.support.scene import Scene
@@ -35,7 +35,11 @@ KINDS = (
     "open_table",
     "wish",
     "talk",
+    "move",
+    "moving",
+    "moved",
 )
+ABOUT_NO_GAME = ("wish", "move", "moving", "moved")
 
 SAID = "<b>2 > 1</b> & 😀 https://evil.example/"
 """What is said at the table, so that each email has to escape it."""
@@ -73,7 +77,7 @@ def queue(session: Any, made: Scene) -> None:
             kind=kind,
             person_id=made.person(name),
             now=made.now,
-            game_id=None if kind == "wish" else game_id,
+            game_id=None if kind in ABOUT_NO_GAME else game_id,
             seat=seat,
             seq=4 if kind in ("turn", "remind") else 1,
             details={
@@ -85,8 +89,17 @@ def queue(session: Any, made: Scene) -> None:
                 "commitment": "0" * 64,
                 "cut": "1" * 64,
                 "before": ["2" * 64, "3" * 64],
-            },
+            }
+            | _link_of_a_change(session, made, kind),
         )
+
+
+def _link_of_a_change(session: Any, made: Scene, kind: str) -> dict[str, Any]:
+    """Return what an email about a change of address has besides: its link, or that the change is done."""
+    purposes: dict[str, links.Purpose] = {"move": "move", "moving": "object"}
+    if kind not in purposes:
+        return {"done": True}
+    return {"link": links.issue(session, purposes[kind], made.person("Daphne"), made.now).id}
 
 
 def speak(session: Any, made: Scene) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from server import i18n, play
 from server.config import settings
+from server.i18n import N_
 from server.mail import deliverability, envelope
 from server.mail.outgoing import context, digest, message, relevance
 from server.mail.outgoing.mail_links import MailLinks
@@ -28,6 +29,13 @@ from server.play import turns as play_turns
 from server.store import heads, outbox
 
 INLINER = css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
+
+ADDRESS_SUBJECTS = {
+    "move": N_("Byzanz: your new address"),
+    "moving": N_("Byzanz: your address is about to change"),
+    "moved": N_("Byzanz: the change of your address"),
+}
+"""The subjects of the emails about a change of address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +146,8 @@ def subject(variables: dict[str, Any]) -> str:
         return one_line(_("Byzanz: your games"))
     if variables["kind"] == "wish":
         return one_line(_("Byzanz: open tables"))
+    if variables["kind"] in ADDRESS_SUBJECTS:
+        return one_line(_(ADDRESS_SUBJECTS[variables["kind"]]))
     return one_line(_("Your Byzanz sign-in link"))
 
 

@@ -80,7 +80,7 @@ def template_context(
         context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
     elif rows.mail.kind == "wish":
         context["tables"] = _wished_tables(session, rows)
-    elif rows.mail.kind == "open_table":
+    elif "until" in context["details"]:
         context["until"] = datetime.fromisoformat(context["details"]["until"])
     context |= _merged(session, rows, context, mail_links)
     return context | {

@@ -18,8 +18,10 @@ from server.store.models import NO_TURN, WAITING, Game, Link, Mail, Person, Seat
 from server.store.rows import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
 from server.store.table import Table, load
 
-REQUESTED = frozenset({"signin", "fresh", "confirm", "seated", "answer", "games", "keep"})
-"""Mails that a person has just requested: unsubscribing does not stop them."""
+REQUESTED = frozenset(
+    {"signin", "fresh", "confirm", "seated", "answer", "games", "keep", "move", "moving", "moved"}
+)
+"""Mails that a person has just requested, and those about a change of address: unsubscribing does not stop them."""
 FOR_SEATED = frozenset(
     {"seated", "turn", "remind", "timeout", "autopilot", "over", "act", "replaced", "talk"}
 )
@@ -204,6 +206,8 @@ CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
     "confirm": _is_unconfirmed,
     "signin": _link_is_live,
     "keep": _link_is_live,
+    "move": _link_is_live,
+    "moving": _link_is_live,
     "digest": _digest_is_due,
     "open_table": _still_waits,
     "wish": _any_table_waits,

@@ -20,7 +20,7 @@ from server.store.models.links import Link
 from server.store.models.log import EXCUSED, Entry, ModeratorAction, Snapshot
 from server.store.models.mail import FAILED, INVITATION, NO_TURN, REACHING, WAITING, IncomingMail, Mail
 from server.store.models.operations import Alert, Heartbeat, Outage, Total
-from server.store.models.people import Absence, BrowserSession, Person
+from server.store.models.people import Absence, AddressChange, BrowserSession, Person
 from server.store.models.turns import StandingOrder, Turn
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "REACHING",
     "WAITING",
     "Absence",
+    "AddressChange",
     "Alert",
     "Block",
     "BrowserSession",

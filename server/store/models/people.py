@@ -87,6 +87,26 @@ class BrowserSession(Base):
     """The last use, at most an hour late."""
 
 
+class AddressChange(Base):
+    """A person's address that is about to change; the row goes when it has changed, was stopped or was not confirmed.
+
+    It says nothing of the account that may exist at the new address: a person's own data contains this row.
+    """
+
+    __tablename__ = "address_change"
+    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), primary_key=True)
+    email: Mapped[str] = mapped_column(String(254))
+    """The new address."""
+    asked_at: Mapped[datetime] = mapped_column(UtcTime)
+    confirmed_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When the reader of the new address, or the operator, confirmed it."""
+    joins: Mapped[bool] = mapped_column(default=False)
+    """The account at the new address is to become one with this one."""
+    other_handle: Mapped[bool] = mapped_column(default=False)
+    """Of two handles, that of the account at the new address stays."""
+    by_operator: Mapped[bool] = mapped_column(default=False)
+
+
 class Absence(Base):
     """A time in which a person does not play: turns that open after it was entered do not count it."""
 

@@ -87,7 +87,7 @@ COMMANDS = [
         ["completion"],
     ),
     *(["moderator"], ["moderator", "add"], ["moderator", "remove"], ["moderator", "list"], []),
-    *(["person"], ["person", "show"], ["person", "export"], ["person", "erase"]),
+    *(["person"], ["person", "show"], ["person", "export"], ["person", "move"], ["person", "erase"]),
     *(["game"], ["game", "show"], ["mail"], ["mail", "show"]),
 ]
 
@@ -528,6 +528,50 @@ def test_a_person_is_exported_and_erased(on_database: Run, tmp_path: Path) -> No
     assert on_database("person", "erase", "ann@example.org", "--yes")[:2] == (0, "Erased.\n")
     assert on_database("moderator", "list")[1] == ""
     assert on_database("person", "erase", "ann@example.org", "--yes")[0] == 1
+
+
+def test_a_persons_address_is_moved_and_the_move_stopped(on_database: Run) -> None:
+    old, new = "ann@example.org", "Ann@elsewhere.example"
+    assert on_database("moderator", "add", old)[0] == 0
+    for words, said in (
+        (["nobody@example.org", new], "nobody has the address"),
+        ([old, "ann"], "is not an email address"),
+        ([old, old], "already the address"),
+        ([old, new, "--join"], "no account at the new address"),
+        ([old, "alice@example.org"], "--join joins the two"),
+        ([old], "--stop"),
+        ([old, new, "--stop"], "--stop"),
+    ):
+        status, out, error = on_database("person", "move", *words, "--yes")
+        assert (status != 0, said in line(error), out) == (True, True, ""), words
+    status, out, error = on_database("person", "move", old, new)
+    assert (status, "--yes" in line(error), "gets the address ann@elsewhere.example" in out) == (
+        2,
+        True,
+        True,
+    )
+    assert "change of the address" not in on_database("person", "show", old)[1]
+    status, out, _ = on_database("person", "move", old, new, "--yes")
+    assert (status, out.endswith("Both mailboxes are told.\n")) == (0, True)
+    shown = on_database("person", "show", old)[1]
+    assert "A change of the address was asked for by the operator" in shown
+    assert "elsewhere" not in shown
+    assert "replaces" in on_database("person", "move", old, "a@b.example")[1]
+    assert on_database("person", "move", old, "--stop")[:2] == (0, "Stopped.\n")
+    assert on_database("person", "move", old, "--stop")[:2] == (0, "No change of this address waits.\n")
+    assert "change of the address" not in on_database("person", "show", old)[1]
+
+
+def test_two_accounts_are_joined_by_the_operator(on_database: Run, table: Callable[..., Table]) -> None:
+    table(3)
+    assert on_database("moderator", "add", "ann@example.org")[0] == 0
+    status, out, _ = on_database("person", "move", "alice@example.org", "ann@example.org", "--join", "--yes")
+    assert (status, "becomes one with them; this cannot be undone" in out) == (0, True)
+    assert "joins the account there" in on_database("person", "show", "alice@example.org")[1]
+    status, out, error = on_database(
+        "person", "move", "bob@example.org", "alice@example.org", "--join", "--yes"
+    )
+    assert (status, out, "both had a seat in the same game" in line(error)) == (1, "", True)
 
 
 def test_an_export_of_a_table_is_what_its_reader_may_see(

@@ -100,6 +100,9 @@ FORMS: dict[str, dict[str, list[str]]] = {
     "/take/<game_id>/<int(max=99):number>/sign-in": {"address": ["alice@example.org"]},
     "/t/<token>/offer": {"seat": ["1", "2"]},
     "/m/<game_id>/offer": {"seat": ["1", "2"], "do": ["offer", "withdraw"]},
+    "/account/address": {"do": ["ask", "stop", "mail"], "address": ["alice@example.org", "new@example.org"]},
+    "/c/<token>": {"do": ["confirm", "join", "stop"], "handle": ["own", "other"]},
+    "/x/<token>": {"do": ["stop"]},
     "/sign-in": {"address": ["alice@example.org", "bob@example.org"]},
     "/link": {"token": [UNKNOWN]},
     "/new": {

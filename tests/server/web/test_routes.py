@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from server import play
-from server.accounts import login
+from server.accounts import addresses, login
 from server.lobby import create
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, log, outbox
@@ -122,6 +122,8 @@ def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene, pytestconfig:
         "noinvite": "/n/",
         "keep": "/k/",
         "wish": "/w/",
+        "move": "/c/",
+        "object": "/x/",
     }
     assert set(paths) == set(PURPOSES)
     tried = Counter[str]()
@@ -158,6 +160,7 @@ def mailed(there: Scene) -> set[str]:
     now = engine.utc_now()
     made = create.create_game(wish(), now)
     login.mail_sign_in(ALICE.address, now)
+    addresses.move(there.person("Gina"), "gina.new@example.org", now)
     with engine.transaction() as session:
         ida, hugo = there.person("Ida"), there.person("Hugo")
         outbox.enqueue(session, key="i", kind="invite", person_id=ida, now=now, game_id="open", seat=1)
@@ -176,7 +179,9 @@ def mailed(there: Scene) -> set[str]:
         assert body is not None
         found |= set(re.findall(rf"{BASE}(/\S+)", body.get_content()))
         found |= set(re.findall(rf"<{BASE}(/[^>]+)>", message["List-Unsubscribe"] or ""))
-    assert {path.split("/")[1] for path in found} == {*"tinousgw", "join", "rules", "tables", "verify"}, made
+    assert {path.split("/")[1] for path in found} == {*"tinousgwcx", "join", "rules", "tables", "verify"}, (
+        made
+    )
     assert any("?move=" in path for path in found)
     assert {mail.kind for mail in everyone_mailed()} >= {"turn", "digest", "games"}
     return found
