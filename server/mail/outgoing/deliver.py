@@ -94,7 +94,7 @@ def _deliver_one(mail: MailRow, now: datetime, sender: Sender) -> bool:
         with transaction() as session:
             outbox.postpone(session, mail, later.until)
     except PermanentFailure as refused:
-        _fail(mail, refused.said, now)
+        _fail(mail, refused, now)
     except TemporaryFailure as reason:
         _retry_later(mail, reason, now)
         return not reason.connection_lost
@@ -171,6 +171,8 @@ def _retry_later(mail: MailRow, reason: Exception, now: datetime) -> None:
         outbox.retry_later(session, mail, now, reply, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(reason, TemporaryFailure) and reason.our_fault:
             alerts.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": reply}), now)
+        elif isinstance(reason, TemporaryFailure) and reason.cause == "ours":
+            deliverability.report_refusal(session, reply, now)
         if now - mail.created_at > outbox.STUCK_AFTER or not isinstance(reason, TemporaryFailure):
             since = f"{mail.created_at:%Y-%m-%d %H:%M}"
             fact = Fact("mail_late", {"kind": mail.kind, "at": since, "said": reply})
@@ -192,11 +194,12 @@ def _late_key(mail: MailRow) -> str:
     return f"mail-late:{mail.id}"
 
 
-def _fail(mail: MailRow, reply: Fact, now: datetime) -> None:
+def _fail(mail: MailRow, refused: PermanentFailure, now: datetime) -> None:
     """Give the mail up, stop the clock of its turn and tell those who can help."""
+    reply = refused.said
     _log(mail, "rejected", reply)
     with transaction() as session:
         games = deliverability.lock_games(session, mail)
         if not outbox.mark_failed(session, mail, now, reply):
             return
-        deliverability.delivery_failed(session, games, mail, reply, now)
+        deliverability.delivery_failed(session, games, mail, reply, now, cause=refused.cause)
