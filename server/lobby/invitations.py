@@ -131,12 +131,6 @@ def withdraw(session: Session, game: Game, seat: Seat, now: datetime) -> None:
         wait_for_players(session, game, now)
 
 
-def refuse_all(person_id: int, refuse: bool) -> None:
-    """Keep all further invitations from a person, or let them through again; nobody else learns of it."""
-    with transaction() as session:
-        session.get_one(Person, person_id).no_invitations = refuse
-
-
 def take_free_seat(
     game_id: str, person_id: int, name: str, cut: str, now: datetime, hours: OwnHours = NO_HOURS
 ) -> int:

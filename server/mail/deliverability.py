@@ -1,4 +1,8 @@
-"""Deliverability: what happens when mail to a person is rejected, bounces or is reported as spam."""
+"""Deliverability: what happens when mail to a person is rejected, bounces or is reported as spam.
+
+Only a bad address is held against its owner (`causes`). What may pass is tried again some hours later, and what a mail
+server has against us is an alert for the operator.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from server import play
+from server.mail import causes
+from server.mail.causes import Cause
 from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
@@ -19,8 +25,10 @@ REPORT_WINDOW = timedelta(days=7)
 """How long after sending a report about a mail counts: mail servers give up after five days."""
 RETRY_AFTER = timedelta(hours=12)
 """How long after a report of failures that may pass the address counts as working again."""
-TRIED_AGAIN = "tried_again"
-"""The code of the reason why an address is unreachable until then."""
+PASSING = {"expired": "tried_again", "ours": "refuses_us"}
+"""The codes of the reasons why an address is unreachable until then, by the cause of its failure."""
+BLOCKED = "mail-blocked"
+"""The key of the alert that mail servers refuse emails because of us."""
 COMPLAINT = "complaint"
 """The code of the reason why an address is suppressed that reported an email as spam."""
 _LOST = or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
@@ -48,7 +56,7 @@ def delivery_failed(
     now: datetime,
     *,
     bounced: bool = False,
-    lasting: bool = True,
+    cause: Cause = "failed",
 ) -> None:
     """Handle a mail that will never arrive: stop the clock of its turn and tell those who can help.
 
@@ -56,11 +64,14 @@ def delivery_failed(
         games: the games it is about, locked.
         diagnostic: the mail server's reply, masked.
         bounced: a report says so; otherwise the mail server refused it.
-        lasting: the address is bad; otherwise it counts as working again after `RETRY_AFTER`.
+        cause: unless the address is bad, it counts as working again after `RETRY_AFTER`.
     """
     person = session.get_one(Person, mail.person_id)
     game = games.get(mail.game_id) if mail.game_id else None
-    why = diagnostic if lasting else _passing(diagnostic, now)
+    lasting = cause == "failed"
+    why = diagnostic if lasting else _passing(cause, diagnostic, now)
+    if cause == "ours":
+        report_refusal(session, diagnostic, now)
     if lasting or person.unreachable is None or person.retry_at is not None:
         person.unreachable, person.retry_at = why, None if lasting else now + RETRY_AFTER
         person.lost_at = person.lost_at or now
@@ -69,22 +80,21 @@ def delivery_failed(
     stopped = play.mail_failed(session, mail, why, now, bounced=bounced)
     if game is None:
         return
-    fact = _alert(Fact("address_refused", {"said": why}))
-    alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
+    if cause != "ours" and not causes.is_full(str(diagnostic)):
+        fact = Fact("address_refused" if lasting else "address_silent", {"said": why})
+        alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
     if mail.kind != "refused" and game.status != "cancelled":
         _notify(session, game, mail, person, why, stopped, now)
 
 
-def _passing(diagnostic: Fact, now: datetime) -> Fact:
+def report_refusal(session: Session, diagnostic: Fact, now: datetime) -> None:
+    """Alert the operator that a mail server refuses an email because of our host, our domain or its content."""
+    alerts.raise_alert(session, BLOCKED, Fact("mail_blocked", {"said": diagnostic}), now)
+
+
+def _passing(cause: Cause, diagnostic: Fact, now: datetime) -> Fact:
     """Return why an address is unreachable for a time."""
-    return Fact("tried_again", {"at": f"{now + RETRY_AFTER:%Y-%m-%d %H:%M}", "said": diagnostic})
-
-
-def _alert(plain: Fact) -> Fact:
-    """Return the alert about an address, which says so if its failure may pass."""
-    why = plain.values["said"]
-    passing = isinstance(why, Fact) and why.code == TRIED_AGAIN
-    return Fact("address_silent", plain.values) if passing else plain
+    return Fact(PASSING[cause], {"at": f"{now + RETRY_AFTER:%Y-%m-%d %H:%M}", "said": diagnostic})
 
 
 def delivery_withheld(
@@ -104,14 +114,14 @@ def delivery_withheld(
     _notify_once(session, game, mail, person, reason, now)
 
 
-def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, lasting: bool = True) -> Mail | None:
+def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, cause: Cause = "failed") -> Mail | None:
     """Treat an accepted mail that bounced as rejected, and suppress further mail to the address.
 
     Ignore reports about an old mail, about one that already bounced, about one that a newer copy has replaced, or
     about one after which the player has been here: anybody who has the mail can write such a report.
 
     Args:
-        lasting: the address is bad; otherwise nothing is suppressed, for the mail was only not taken in time.
+        cause: unless the address is bad, nothing is suppressed.
 
     Returns:
         The mail, or None if there is no such mail.
@@ -126,9 +136,9 @@ def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, lasting: boo
         if not _is_fresh(mail, now) or _has_newer_copy(session, mail) or _was_here_since(person, mail):
             return mail
         outbox.mark_bounced(session, mail, now, diagnostic)
-        if lasting:
+        if cause == "failed":
             person.suppressed = diagnostic
-        delivery_failed(session, games, mail, diagnostic, now, bounced=True, lasting=lasting)
+        delivery_failed(session, games, mail, diagnostic, now, bounced=True, cause=cause)
         return mail
 
 
@@ -168,10 +178,13 @@ def _has_newer_copy(session: Session, mail: AnyMail) -> bool:
     return mail.kind in ("turn", "remind") and session.scalar(newer.limit(1)) is not None
 
 
-def mark_reachable(person_id: int, now: datetime) -> bool:
+def mark_reachable(person_id: int, now: datetime, *, proven: bool = True) -> bool:
     """Resume mail to an address: mail the stopped turns again and clear the alerts about them.
 
     This is one transaction, since nothing else mails a turn whose address is believed to be good.
+
+    Args:
+        proven: there is a sign of the person; otherwise this is an attempt some hours after a failure.
 
     Returns:
         False if nothing was wrong with the address.
@@ -182,7 +195,9 @@ def mark_reachable(person_id: int, now: datetime) -> bool:
         if well and not play.has_stopped_turns(session, person_id):
             return False
     with transaction() as session:
-        play.address_works(session, person_id, now)  # locks games before the person, as all who lock both do
+        play.address_works(
+            session, person_id, now, proven=proven
+        )  # locks games before the person, as all who lock both do
         person = session.get_one(Person, person_id)
         person.suppressed = person.unreachable = person.lost_at = person.retry_at = None
         for game_id in session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all():
@@ -197,7 +212,7 @@ def retry_due(now: datetime) -> int:
         due = session.scalars(
             select(Person.id).where(_LOST, Person.retry_at <= now).order_by(Person.id)
         ).all()
-    return sum(mark_reachable(person_id, now) for person_id in due)
+    return sum(mark_reachable(person_id, now, proven=False) for person_id in due)
 
 
 def mend_all(since: datetime, moderator_id: int, reason: str, now: datetime) -> int:
@@ -253,7 +268,7 @@ def _notify_once(
 ) -> None:
     """Tell moderators and organiser that a clock has stopped, unless they already know of this player and game."""
     if alerts.find_open(session, _alert_key(game.id, person.id)) is None:
-        fact = _alert(Fact("address_failed_before", {"said": reason}))
+        fact = Fact("address_failed_before", {"said": reason})
         alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
         _notify(session, game, mail, person, reason, True, now)
 
@@ -270,10 +285,11 @@ def _notify(
     theirs = select(Seat.name).where(Seat.game_id == game.id, Seat.person_id == person.id)
     name = session.scalar(theirs.limit(1)) or person.name  # as the table knows them
     details: dict[str, object] = {"name": name, "error": facts.stored(why), "stopped": stopped}
-    if why.code == TRIED_AGAIN:
+    if why.code in PASSING.values():
         said = why.values["said"]
         assert isinstance(said, Fact)
-        details |= {"error": facts.stored(said), "again": (now + RETRY_AFTER).isoformat()}
+        again = (now + RETRY_AFTER).isoformat()
+        details |= {"error": facts.stored(said), "again": again, "ours": why.code == PASSING["ours"]}
     for reader in sorted(people.organiser_and_moderators(session, game) - {person.id}):
         outbox.enqueue(
             session,

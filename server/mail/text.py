@@ -13,7 +13,11 @@ LINE = 78
 _HANGS = re.compile(r" *(- |\S+:  +)?")
 _WHOLE = re.compile(r"://|[0-9a-f]{64}")
 """What keeps its line: a link, and a fingerprint, so that nobody's words bring one to the beginning of a line."""
-_SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
+LONGEST_QUOTE = 300
+_LONGEST_READ = 1000
+"""Characters of a stranger's text of which a quotation is made: it is cut before anything else looks at it."""
+_TOKEN = re.compile(r"[a-z2-7]{26}")
+_WORD = re.compile(r"[^\s<>]+")
 
 
 def one_line(text: str) -> str:
@@ -27,7 +31,23 @@ def one_line(text: str) -> str:
 
 def quoted(text: str) -> Fact:
     """The words of a mail server or a stranger: one line of at most 300 characters, tokens and addresses masked."""
-    return Fact("text", {"text": one_line(_SECRET.sub("…", text))[:300]})
+    if len(text) > _LONGEST_READ:  # without the last word, of which a part of a token could be left
+        text = " ".join([*text[:_LONGEST_READ].split()[:-1], "…"])
+    return Fact("text", {"text": one_line(_WORD.sub(_masked, text))[:LONGEST_QUOTE]})
+
+
+def _masked(word: re.Match[str]) -> str:
+    return "…" if "@" in word[0][1:-1] else _TOKEN.sub("…", word[0])
+
+
+def phrases(text: str, flags: int = 0, *, before: str = "") -> re.Pattern[str]:
+    """Return a pattern of phrases, which are parted by " | " or stand on lines of their own.
+
+    Args:
+        before: a pattern of what may stand before any of them.
+    """
+    found = (each.strip() for line in text.split("\n") for each in line.strip().split(" | "))
+    return re.compile(f"{before}(?:{'|'.join(each for each in found if each)})", flags)
 
 
 def wrapped(text: str) -> str:

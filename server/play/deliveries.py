@@ -200,16 +200,19 @@ def games_with_stopped_turns(session: Session, person_ids: Collection[int]) -> l
     return sorted({game_id for game_id, person_id in session.execute(stopped) if person_id in wanted})
 
 
-def address_works(session: Session, person_id: int, now: datetime) -> None:
+def address_works(session: Session, person_id: int, now: datetime, *, proven: bool = True) -> None:
     """Email a person their stopped turns again: their clocks go on when a mail server accepts that email.
 
     Locks the games; the caller changes the person only afterwards, because games are locked first everywhere.
+
+    Args:
+        proven: there is a sign of the person; otherwise this is an attempt some hours after a failure.
     """
     for game_id, seat in session.execute(_stopped(person_id)).all():
         with running.in_hand(session, game_id, now) as table:
             turn = table.turns.get(seat)
             if turn is not None and turn.refused:
-                turns.await_mail(turn)
+                turns.await_mail(turn, proven=proven)
                 when = f":again{int(now.timestamp() * 1e6)}"
                 mailing.mail_turn(table, turn, person_id, now, again=when)
 

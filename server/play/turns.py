@@ -181,10 +181,17 @@ def extend(table: Table, turn: TurnRow, seconds: int) -> None:
         turn.remind_at = reminder_time(table.session, table.game, turn)
 
 
-def await_mail(turn: TurnRow) -> None:
-    """Let a turn whose clock is stopped wait for the email with which it starts again, in full."""
+def await_mail(turn: TurnRow, *, proven: bool = True) -> None:
+    """Let a turn whose clock is stopped wait for the email with which it starts again, in full.
+
+    Args:
+        proven: the address works; otherwise a turn that no email has ever reached stays so since the first refusal, or
+            one that is refused again and again would stand for ever.
+    """
     turn.anew = turn.anew or (turn.started_at is not None and turn.refused_at is not None)
-    turn.started_at = turn.refused = turn.refused_at = None
+    if proven or turn.started_at is not None:
+        turn.refused_at = None
+    turn.started_at = turn.refused = None
 
 
 def times_if_started(game: AnyGame, turn: AnyTurn, start: datetime) -> Times:

@@ -20,6 +20,9 @@ SENTENCES = {
     "address_silent": N_("A player’s mail server did not take an email in time: %(said)s"),
     "address_failed_before": N_("A player gets no emails because an earlier one was rejected: %(said)s"),
     "mail_unwanted": N_("Someone marked one of our emails as spam and gets no more of them: %(said)s"),
+    "mail_blocked": N_(
+        "A mail server refuses our emails because of this server, not of their reader: %(said)s"
+    ),
     "mail_settings": N_("The mail server rejects our settings: %(said)s"),
     "mail_late": N_("An email (%(kind)s) has been waiting since %(at)s UTC: %(said)s"),
     "clock_jumped": N_(
@@ -42,6 +45,7 @@ SENTENCES = {
     # Outcomes of incoming email
     "in_hand": N_("being processed"),
     "ignored": N_("ignored: %(why)s"),
+    "unsubscribed": N_("emails stopped at their reader’s request"),
     "another_address": N_("from a different address"),
     "carried_out": N_("%(done)s of %(of)s lines carried out"),
     "said": N_("words said to the table"),
@@ -49,6 +53,7 @@ SENTENCES = {
     "with_words": "%(lines)s; %(words)s",
     "failed": N_("failed: %(said)s"),
     "expired": N_("not delivered in time: %(said)s"),
+    "blocked": N_("refused because of this server: %(said)s"),
     "delayed": N_("delayed: %(said)s"),
     "complaint": N_("complaint: %(said)s"),
     "nothing": N_("no action taken: %(said)s"),
@@ -64,6 +69,7 @@ SENTENCES = {
     # What a report says that has no words of its own
     "not_delivered": N_("the email was not delivered"),
     "tried_again": N_("not delivered in time, next attempt %(at)s UTC: %(said)s"),
+    "refuses_us": N_("the mail server refuses emails from this server, next attempt %(at)s UTC: %(said)s"),
     "mail_delayed": N_("the email is delayed"),
     "no_failure": N_("the report does not mention a failure"),
     "no_report": N_("it contains no report"),

@@ -189,6 +189,16 @@ def address_access(session: Session, local: str, now: datetime) -> SeatAccess | 
     return seat_access(session, text, now, purpose) if purpose is not None else None
 
 
+def stop_address(link: Link | LinkRow, *, talk: bool = False) -> str | None:
+    """Return the address to which mail programs write to stop an email, or None while BYZANZ_MAIL_DOMAIN is not set.
+
+    Args:
+        talk: it stops only emails about nothing but table talk.
+    """
+    domain = settings().mail_domain
+    return f"{'stoptalk' if talk else 'stop'}+{token(link)}@{domain}" if domain else None
+
+
 def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link | None:
     """Return the live link with this token and purpose, or None."""
     link = find_any(session, purpose, text)

@@ -74,6 +74,11 @@ def enqueue(session: Session, **mail: Unpack[NewMail]) -> None:
     insert(session, Mail, row(**mail), key="key")
 
 
+def was_queued(session: Session, key: str) -> bool:
+    """Whether a mail with this key was ever queued."""
+    return session.scalar(select(Mail.id).where(Mail.key == key)) is not None
+
+
 def row(**mail: Unpack[NewMail]) -> dict[str, Any]:
     """Return the columns of a new mail."""
     return {

@@ -2,7 +2,8 @@
 
 Each of our mails has its own envelope sender (VERP), so the address to which a report is sent identifies the mail.
 What it says is read from the fields of RFC 3464 and RFC 5965, or guessed from the wording of mail servers that use
-neither. Where both say nothing, flufl.bounce is asked, which knows the formats of many old mail servers.
+neither. Where both say nothing, flufl.bounce is asked, which knows the formats of many old mail servers; its verdict
+counts only if it names the recipient of our mail, and never about a mail that a person or an autoresponder wrote.
 """
 
 from __future__ import annotations
@@ -16,21 +17,36 @@ from typing import Literal
 
 from flufl.bounce import all_failures
 
-from server.mail import envelope
-from server.mail.incoming import mime, reply
+from server.mail import causes, envelope
+from server.mail.incoming import automatic, mime, reply
 from server.mail.incoming.mime import Part
 from server.mail.text import quoted
 from server.store.facts import Fact
 
 LOGGER = logging.getLogger(__name__)
-LARGEST_REPORT = 1024 * 1024
-"""Bytes of a report that are read: it quotes one of our mails, which are far smaller."""
-_STATUS = re.compile(r"\b([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
+LARGEST_REPORT = 256 * 1024
+"""Bytes of a report that are read: what it says stands before the copy of our mail."""
+LONGEST_TEXT = 4000
+"""Characters of a report's words that are read."""
+FOR_OTHERS = 64 * 1024
+"""Bytes of a report that another library reads, in lines of at most `LONGEST_LINE` characters."""
+LONGEST_LINE = 300
+_STATUS = re.compile(r"(?<![0-9.])([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
 _CODE = re.compile(r"(?<![0-9.])([45])[0-9]{2}[ -]")
+_COPY = re.compile(
+    r"[\s>]*(?:return-path|received|dkim-signature|authentication-results|x-spam-\w+) ?:"
+    r"|[ >]*-{2,}.{0,40}\b(?:copy|original|below|returned|headers|kopie|message follows)\b",
+    re.IGNORECASE,
+)
+"""The line at which the copy of our mail begins."""
+_SUBJECT = re.compile(
+    r"[\s>]*(?:subject|betreff|onderwerp|objet|asunto|oggetto|assunto|temat) ?:", re.IGNORECASE
+)
+"""Quotes the name of a game, which may contain any words."""
 _FAILED = re.compile(
     r"undeliver|could not be delivered|couldn't be delivered|delivery (?:has )?failed|failure|returned|permanent"
     r"|gave up|given up|unzustellbar|nicht zugestellt|konnte nicht|onbestelbaar|niet (?:worden )?(?:be|af)geleverd"
-    r"|rejected|no such user|unknown user|user unknown",
+    r"|rejected|no such user|unknown user|user unknown|error has occurred while attempting",
     re.IGNORECASE,
 )
 _DELAYED = re.compile(
@@ -45,12 +61,12 @@ class BounceReport:
     """The content of a mail to one of our envelope senders.
 
     Args:
-        kind: `failed` for good, `expired`: given up after failures that may pass, `delayed` but still being tried,
-            `complaint`, or `nothing` of these.
+        kind: a cause (`causes.Cause`): the address has `failed`, the mail has `expired`, or the server objects to
+            `ours`; `delayed` but still being tried, `complaint`, or `nothing` of these.
         diagnostic: the reporting server's own words, on one line.
     """
 
-    kind: Literal["failed", "expired", "delayed", "complaint", "nothing"]
+    kind: causes.Cause | Literal["delayed", "complaint", "nothing"]
     diagnostic: Fact
 
 
@@ -69,62 +85,99 @@ def reported_mail_id(raw: bytes) -> int | None:
     return None
 
 
-def parse_report(raw: bytes, envelope_sender: str) -> BounceReport:
+def parse_report(raw: bytes, envelope_sender: str, recipient: str = "") -> BounceReport:
     """Parse a report; accepts any bytes and never raises.
 
     Args:
         raw: the mail as received.
         envelope_sender: of `MAIL FROM`, empty for `<>`, with which mail servers send their reports.
+        recipient: of our mail that it is about, if known.
     """
-    raw = raw[:LARGEST_REPORT]
-    message = mime.parse(raw)
+    message = mime.parse(raw[:LARGEST_REPORT])
     found = list(mime.walk(message))
-    feedback = next((part for part in found if part.kind == "message/feedback-report"), None)
-    if feedback is not None:
-        return _complaint(feedback)
+    complaint = _complaint(message, found)
+    if complaint is not None:
+        return complaint
     status = next((part for part in found if part.kind.startswith("message/delivery-status")), None)
     if status is None:
         status = next((part for part in found if part.kind == "message/global-delivery-status"), None)
-    verdict = _from_status(list(_blocks(status.text()))) if status is not None else None
+    verdict = _from_status(list(_blocks(status.text())), message) if status is not None else None
     verdict = verdict or _from_text(message)
-    if verdict.kind != "nothing" or verdict == DELIVERED:
+    if verdict.kind != "nothing" or verdict == DELIVERED or _is_answer(message, recipient):
         return verdict
     by_a_server = status is not None or not envelope_sender.strip("<> ")
-    return _from_old_format(raw) or (_from_text(message, by_a_server=True) if by_a_server else verdict)
+    if not by_a_server:
+        return verdict
+    return _from_old_format(message, recipient) or _from_text(message, by_a_server=True)
 
 
-def _complaint(part: Part) -> BounceReport:
-    fields = dict(_fields(part.text()))
+def _is_answer(message: Part, recipient: str) -> bool:
+    """Whether an autoresponder or the recipient wrote the mail: mail servers report in their own names."""
+    sender, _name = reply.author(message)
+    own = bool(recipient) and _same(sender, recipient)
+    return own or automatic.answers_by_itself(message) or automatic.is_absence(message)
+
+
+def _same(address: str, recipient: str) -> bool:
+    """Whether two addresses are one; mail servers may name it without what follows a `+`."""
+    local, at, domain = recipient.casefold().rpartition("@")
+    return address.strip(" <>").casefold() in (
+        f"{local}{at}{domain}",
+        f"{local.partition('+')[0]}{at}{domain}",
+    )
+
+
+def _complaint(message: Part, parts: list[Part]) -> BounceReport | None:
+    """Return what a complaint says: a report of RFC 5965, or the copy of our mail that Hotmail sends (JMRP)."""
+    feedback = next((part for part in parts if part.kind == "message/feedback-report"), None)
+    if feedback is None:
+        copies = (mime.parse(part.body).headers for part in parts if part.kind == "message/rfc822")
+        named = any(name == "x-hmxmroriginalrecipient" for headers in copies for name, _value in headers)
+        return BounceReport("complaint", quoted(reply.subject(message))) if named else None
+    fields = dict(_fields(feedback.text()))
     kind = fields.get("feedback-type", "abuse").lower()
     if kind in ("not-spam", "auth-failure", "dmarc"):
         return BounceReport("nothing", quoted(kind))
     return BounceReport("complaint", quoted(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
 
 
-def _from_status(blocks: list[dict[str, str]]) -> BounceReport | None:
+def _from_status(blocks: list[dict[str, str]], message: Part) -> BounceReport | None:
     """Return the verdict on the first recipient that has one: our mails have one each. None if nothing is said."""
     delivered = False
     for fields in blocks:
         action = fields.get("action", "").partition(" ")[0].lower()
         status = _STATUS.search(fields.get("status", ""))
-        reply = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
-        diagnostic = f"{status[0] if status else ''} {reply}".strip()
+        said = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
+        diagnostic = f"{status[0] if status else ''} {said}".strip()
         known = action in ("failed", "delayed", *_SUCCESSES)
         if action == "failed" or (not known and status and status[1] == "5"):
-            exact = status is not None and status[0] != "5.0.0"  # which stands for anything
-            passing = _is_passing(status[0] if status and exact else reply)
-            said = quoted(diagnostic) if diagnostic else Fact("not_delivered")
-            return BounceReport("expired" if passing else "failed", said)
+            return _given_up(said.strip(), status[0] if status else "", message)
         if action == "delayed" or (not known and status and status[1] == "4"):
             return BounceReport("delayed", quoted(diagnostic) if diagnostic else Fact("mail_delayed"))
         delivered |= action in _SUCCESSES or bool(status and status[1] == "2")
     return DELIVERED if delivered else None
 
 
-def _is_passing(line: str) -> bool:
-    """Whether the reply of a mail server says that its failure may pass."""
-    found = _STATUS.search(line) or _CODE.match(line.strip())
-    return found is not None and found[1] == "4"
+def _given_up(said: str, status: str, message: Part) -> BounceReport:
+    """Return why a mail was given up: by the reply that the report quotes or, if there is none, by its words."""
+    words = "" if said or (status and not status.endswith(".0.0")) else _words(message)
+    diagnostic = f"{status} {said or _telling_line(words)}".strip()
+    cause = causes.cause_of(said or words, status)
+    return BounceReport(cause, quoted(diagnostic) if diagnostic else Fact("not_delivered"))
+
+
+def _telling_line(text: str) -> str:
+    """Return the line with the code of a reply, else the first that names a cause, or ""."""
+    lines = text.split("\n")
+    coded = next((line for line in lines if _STATUS.search(line) or _CODE.match(line.strip())), "")
+    return coded or next((line for line in lines if line.strip() and causes.recognized(line)), "")
+
+
+def _words(message: Part) -> str:
+    """Return what a report says to people, without the copy of our mail."""
+    lines = reply.body_text(message)[:LONGEST_TEXT].split("\n")
+    copy = next((number for number, line in enumerate(lines) if number and _COPY.match(line)), len(lines))
+    return "\n".join(line for line in lines[:copy] if not _SUBJECT.match(line))
 
 
 def _from_text(message: Part, by_a_server: bool = False) -> BounceReport:
@@ -135,36 +188,62 @@ def _from_text(message: Part, by_a_server: bool = False) -> BounceReport:
             only its subject or a status code counts.
     """
     sender, _name = reply.author(message)
-    text = reply.body_text(message)[:4000]
-    subject = reply.subject(message)
-    named = bool(message.header("x-failed-recipients"))
-    machine = re.match(r"(?:mailer-?daemon|postmaster|mail-?daemon)\b", sender) is not None
-    qmail = "qmail-send program" in text
-    certain = named or machine or qmail
-    answered = message.header("auto-submitted").strip().lower().startswith("auto-replied")
-    if not certain and (answered or not by_a_server):
+    text, subject = _words(message), reply.subject(message)
+    certain = _is_by_a_mail_server(message, sender, text)
+    if not certain and (automatic.answers_by_itself(message) or not by_a_server):
         return BounceReport("nothing", Fact("no_report"))
-    line = next((line for line in text.split("\n") if _STATUS.search(line) or _CODE.match(line)), subject)
-    diagnostic, passing = quoted(line), _is_passing(line)
+    line = _telling_line(text)
+    diagnostic = quoted(line or subject)
     lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
     words = text if certain else ""
+    cause = causes.recognized(line) or causes.recognized(words)
     if _DELAYED.search(subject) or (not _FAILED.search(subject + words) and _DELAYED.search(words)):
         return BounceReport("delayed", diagnostic)
-    if "5" in lasting or _FAILED.search(subject + " " + words):
-        return BounceReport("expired" if passing else "failed", diagnostic)
+    if "5" in lasting or _FAILED.search(subject + " " + words) or (certain and cause and "4" not in lasting):
+        return BounceReport(cause or "failed", diagnostic)
     return BounceReport("delayed" if "4" in lasting else "nothing", diagnostic)
 
 
-def _from_old_format(raw: bytes) -> BounceReport | None:
-    """Return the verdict of flufl.bounce; None if it has none."""
+def _is_by_a_mail_server(message: Part, sender: str, text: str) -> bool:
+    named = bool(message.header("x-failed-recipients"))
+    machine = re.match(r"(?:mailer-?daemon|postmaster|mail-?daemon)\b", sender) is not None
+    return named or machine or "qmail-send program" in text
+
+
+def _from_old_format(message: Part, recipient: str) -> BounceReport | None:
+    """Return the verdict of flufl.bounce on our recipient; None if it has none."""
     try:
-        delayed, failed = all_failures(email.message_from_bytes(raw))
+        delayed, failed = all_failures(email.message_from_bytes(b"".join(_capped(message))[:FOR_OTHERS]))
+        found = [[address.decode("ascii", "replace") for address in each] for each in (failed, delayed)]
     except Exception as error:  # it reads mails of strangers, by rules that are not ours
         LOGGER.info("a report cannot be read: %s", type(error).__name__)
         return None
-    if failed:
-        return BounceReport("failed", Fact("not_delivered"))
-    return BounceReport("delayed", Fact("mail_delayed")) if delayed else None
+    for kind, addresses in zip(("failed", "delayed"), found, strict=True):
+        if any(_same(address, recipient) for address in addresses):
+            if kind == "delayed":
+                return BounceReport("delayed", Fact("mail_delayed"))
+            said = _telling_line(_words(message))
+            return BounceReport(causes.cause_of(said), quoted(said) if said else Fact("not_delivered"))
+    return None
+
+
+def _capped(part: Part) -> Iterator[bytes]:
+    """Yield a mail again with short lines and without encodings or the copy of ours, in which lines could hide."""
+    for name, value in part.headers:
+        if name != "content-transfer-encoding":
+            yield f"{name}: {value[:LONGEST_LINE]}\n".encode()
+    yield b"\n"
+    boundary = part.parameter("boundary").encode()
+    for piece in part.subparts():
+        inner = mime.parse(piece, part.depth + 1)
+        if not inner.kind.startswith("message/") or "delivery-status" in inner.kind:
+            yield b"\n--" + boundary + b"\n"
+            yield from _capped(inner)
+    if part.kind.startswith("multipart/"):
+        yield b"\n--" + boundary + b"--\n"
+        return
+    for line in part.text()[:FOR_OTHERS].split("\n"):
+        yield line[:LONGEST_LINE].encode("utf-8", "replace") + b"\n"
 
 
 def _blocks(text: str) -> Iterator[dict[str, str]]:

@@ -87,9 +87,10 @@ def carry_out(
         )
     rules = positions.rules_of(access.game)
     lines = read_lines(rules, said)
+    understood = any(line.fault is None for line in lines)
     if not any(line.fault for line in lines):
         _play_all(access, lines, row, now)
-    if access.seat.autopilot or access.seat.missed:
+    if understood and (access.seat.autopilot or access.seat.missed):
         _reclaim(access, now)
     return lines, None
 
@@ -210,7 +211,7 @@ def _orders_already_left(access: SeatAccess, row: IncomingMail) -> int:
 
 
 def _reclaim(access: SeatAccess, now: datetime) -> None:
-    """End the seat's autopilot: any reply shows that the player is back."""
+    """End the seat's autopilot: a line that could be read shows that the player is back."""
     try:
         play.reclaim(access.game.id, access.seat.seat, now=now, link_id=access.link.id)
     except Refused as refused:

@@ -16,7 +16,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from server.config import settings
-from server.mail import deliverability, envelope
+from server.mail import deliverability, envelope, subscriptions
 from server.mail.incoming import bounces, commands, reply, words
 from server.mail.incoming.reply import Reply
 from server.mail.incoming.words import Outcome
@@ -38,6 +38,8 @@ RETENTION = timedelta(days=90)
 PURGED_AT_ONCE = 500
 LARGEST_SEARCHED = 256 * 1024
 """Bytes of a mail in which heads of logs are looked for: its header, and what it quotes."""
+STOPS: tuple[links.Purpose, ...] = ("stop", "noinvite", "wish")
+"""The purposes of the links that stop emails."""
 COMPLAINTS = "complaints"
 """The local part of the address to which feedback loops send their reports."""
 
@@ -61,9 +63,11 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         NoSuchAddress: nothing has this address. SQLAlchemyError: the database failed; deliver it again later.
     """
     local = _local_part(recipient)
-    heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
-    if local.partition("+")[0] in links.ADDRESSES:
+    way, plus, token = local.partition("+")
+    if way in links.ADDRESSES:
         return _reply(raw, sender, local, recipient, now)
+    if plus and way in ("stop", "stoptalk"):
+        return _unsubscribe(raw, token, recipient, now, only_talk=way == "stoptalk")
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
         return (
@@ -89,7 +93,9 @@ def _local_part(recipient: str) -> str:
     local, at, domain = recipient.strip("<> ").lower().rpartition("@")
     if not at or not settings().mail_domain or domain != settings().mail_domain.lower():
         raise NoSuchAddress
-    if not re.fullmatch(r"(?:play|talk)\+[a-z2-7]{26}|bounce\+[0-9a-z]{1,14}-[a-z2-7]{10}|complaints", local):
+    if not re.fullmatch(
+        r"(?:play|talk|stop|stoptalk)\+[a-z2-7]{26}|bounce\+[0-9a-z]{1,14}-[a-z2-7]{10}|complaints", local
+    ):
         raise NoSuchAddress
     return local
 
@@ -97,31 +103,55 @@ def _local_part(recipient: str) -> str:
 # Reports
 
 
+KINDS = dict.fromkeys(("failed", "expired", "ours", "delayed"), "bounce") | {
+    "complaint": "complaint",
+    "nothing": "auto",
+}
+"""How a report is remembered, by its kind."""
+OUTCOMES = {"ours": "blocked"}
+"""The codes of the outcomes that are not called as the kind of their report."""
+
+
 def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime) -> str:
-    report = bounces.parse_report(raw, sender)
-    row = _claim(reply.fingerprint(raw, recipient), now)
+    row = _claim(raw, recipient, now)
     if row is None:
         return _left_alone("repeated", "seen before")
+    report = bounces.parse_report(raw, sender, _reader(mail_id))
     mail: Mail | None = None
-    if report.kind in ("failed", "expired"):
-        lasting = report.kind == "failed"
-        mail = deliverability.handle_bounce(mail_id, report.diagnostic, now, lasting=lasting)
+    if report.kind in ("failed", "expired", "ours"):
+        mail = deliverability.handle_bounce(mail_id, report.diagnostic, now, cause=report.kind)
     elif report.kind == "complaint":
         mail = deliverability.handle_complaint(mail_id, report.diagnostic, now)
-    kinds = {
-        "failed": "bounce",
-        "expired": "bounce",
-        "delayed": "bounce",
-        "complaint": "complaint",
-        "nothing": "auto",
-    }
-    outcome = Fact(report.kind, {"said": report.diagnostic})
+    outcome = Fact(OUTCOMES.get(report.kind, report.kind), {"said": report.diagnostic})
     with transaction() as session:
-        _mark_done(session, row, kinds[report.kind], outcome, mail)
+        _mark_done(session, row, KINDS[report.kind], outcome, mail)
     about: dict[str, object] = {"mail": mail_id}
     if mail is not None:
         about |= {"person": mail.person_id} | ({"game": mail.game_id} if mail.game_id else {})
-    return _log(row, kinds[report.kind], str(outcome), about)
+    return _log(row, KINDS[report.kind], str(outcome), about)
+
+
+def _reader(mail_id: int) -> str:
+    """Return the address to which one of our mails went, or ""."""
+    with reading() as session:
+        theirs = select(Person.email).join(Mail, Mail.person_id == Person.id).where(Mail.id == mail_id)
+        return session.scalar(theirs) or ""
+
+
+def _unsubscribe(raw: bytes, token: str, recipient: str, now: datetime, *, only_talk: bool) -> str:
+    """Stop emails as the link of the same token does; whoever wrote this, its address was in the email's header."""
+    with reading() as session:
+        link = next((link for way in STOPS if (link := links.find(session, way, token, now))), None)
+    if link is None:
+        raise NoSuchAddress
+    row = _claim(raw, recipient, now)
+    if row is None:
+        return _left_alone("repeated", "seen before")
+    subscriptions.stop(link, now, only_talk=only_talk)
+    outcome = Fact("unsubscribed")
+    with transaction() as session:
+        _mark_done(session, row, "reply", outcome, None)
+    return _log(row, "reply", str(outcome), {"person": link.person_id})
 
 
 # Replies
@@ -134,28 +164,47 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
             raise NoSuchAddress
         person = session.get_one(Person, access.link.person_id)
     talk = access.link.purpose == "talk"
-    row = _claim(reply.fingerprint(raw, recipient), now)
+    row = _claim(raw, recipient, now)
     if row is None:
         return _left_alone("repeated", "seen before")
     message = reply.parse_reply(raw, sender, talk=talk)
-    if message.ignored is None and _is_ours(message.sender):
-        message = Reply(message.sender, ignored=Fact("ours"))
-    if message.ignored is not None:
-        return _finish(row, access, "auto", Fact("ignored", {"why": message.ignored}), now)
+    ignored = _why_ignored(message, _same_address(message.sender, person.email or ""), talk)
+    if ignored is not None:
+        return _finish(row, access, "auto", Fact("ignored", {"why": ignored}), now)
     if not _same_address(message.sender, person.email or ""):
         strange = Outcome(fault=_another_address(talk))
-        return _finish(row, access, "refused", Fact("another_address"), now, strange, talk)
+        return _finish(row, access, "refused", Fact("another_address"), now, strange, talk, seldom=True)
     try:
         asked = words.read_talk(access, message.lines) if talk else words.read_reply(access, message.lines)
+        understood = words.is_understood(access, asked)
     except NoRules as missing:
         held = Outcome(fault=on_hold(missing))
-        return _finish(row, access, held.kind, held.as_fact(), now, held, talk)
-    if not asked.only_words:
+        return _finish(row, access, held.kind, held.as_fact(), now, held, talk, seldom=True)
+    if message.doubt is not None and not understood:
+        return _finish(row, access, "auto", Fact("ignored", {"why": message.doubt}), now)
+    if understood and not asked.only_words:
         presence.note(person.id, now)
         presence.store()
-    deliverability.mark_reachable(person.id, now)
+    if understood:
+        deliverability.mark_reachable(person.id, now)
     done = words.carry_out(access, asked, row, now)
-    return _finish(row, access, done.kind, done.as_fact(), now, done if done.needs_answer else None, talk)
+    told = done if done.needs_answer else None
+    return _finish(row, access, done.kind, done.as_fact(), now, told, talk, seldom=not understood)
+
+
+def _why_ignored(message: Reply, own: bool, talk: bool) -> Fact | None:
+    """Return why a mail is ignored before it is read.
+
+    Signs of a program count against a stranger's mail, and against one to the table, of which anything would be said
+    that an absence note contains.
+
+    Args:
+        own: it comes from the player's own address.
+    """
+    if message.ignored is None and _is_ours(message.sender):
+        return Fact("ours")
+    note = message.doubt is not None and message.doubt.code == "automatic_subject"
+    return message.ignored or (message.doubt if not own or (talk and note) else None)
 
 
 def _another_address(talk: bool) -> commands.BadReply:
@@ -195,13 +244,20 @@ def _comparable(address: str) -> str:
 # Stored rows
 
 
-def _claim(digest: str, now: datetime) -> IncomingMail | None:
-    """Return the row of a mail to be processed, created if it is new; None if it was processed before."""
+def _claim(raw: bytes, recipient: str, now: datetime) -> IncomingMail | None:
+    """Return the row of a mail to be processed, created if it is new; None if it was processed before.
+
+    This comes before anything else reads the mail, so that none is read at each of its deliveries.
+    """
+    digest = reply.fingerprint(raw, recipient)
     values = {"digest": digest, "at": now, "kind": "reply", "outcome": IN_PROGRESS}
     with transaction() as session:
         insert(session, IncomingMail, values, key="digest")
         row = session.scalars(select(IncomingMail).where(IncomingMail.digest == digest)).one()
-        return row if row.outcome == IN_PROGRESS else None
+    if row.outcome != IN_PROGRESS:
+        return None
+    heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
+    return row
 
 
 def _finish(
@@ -212,27 +268,46 @@ def _finish(
     now: datetime,
     done: Outcome | None = None,
     talk: bool = False,
+    *,
+    seldom: bool = False,
 ) -> str:
-    """Mark a reply as done and queue its answer; none if `done` is None, or over the limit."""
+    """Mark a reply as done and queue its answer; none if `done` is None, or over a limit.
+
+    Args:
+        seldom: a program may have written it, so that two of them could go on answering each other; only the first
+            such mail of a turn is answered.
+    """
     said = str(outcome)
     with transaction() as session:
         if _mark_done(session, row, kind, outcome, access) and done is not None:
-            said += _answer(session, row, access, now, done, talk)
+            said += _answer(session, row, access, now, done, talk, seldom)
     return _log(row, kind, said, {"game": access.game.id, "person": access.link.person_id})
 
 
 def _answer(
-    session: Session, row: IncomingMail, access: SeatAccess, now: datetime, done: Outcome, talk: bool
+    session: Session,
+    row: IncomingMail,
+    access: SeatAccess,
+    now: datetime,
+    done: Outcome,
+    talk: bool,
+    seldom: bool,
 ) -> str:
     """Queue the answer to a reply; return what to add to its outcome."""
     since = now - timedelta(days=1)
     before = outbox.count_queued(session, ("answer",), access.link.person_id, since)
     if before >= ANSWERS_A_DAY:
         return "; not answered: too many answers today"
+    key = f"answer:{row.digest}"
+    if seldom:
+        # The link is that of one turn; the one of table talk is that of a whole game.
+        key = f"answer:unread:{access.link.id}" + ("" if access.link.seq is not None else f":{now:%Y-%m-%d}")
+        if outbox.was_queued(session, key):
+            return "; not answered: one such email was answered before"
     first = min((line.seq for line in done.lines if line.done == "played"), default=None)
     outbox.enqueue(
         session,
-        key=f"answer:{row.digest}",
+        key=key,
         kind="answer",
         person_id=access.link.person_id,
         now=now,
@@ -243,6 +318,7 @@ def _answer(
             "reply": access.link.id,
             "talk": talk,
             "final": before + 1 == ANSWERS_A_DAY,
+            "only": seldom,
             **done.as_details(),
         },
     )

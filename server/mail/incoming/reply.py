@@ -9,10 +9,9 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from server.mail.incoming import html_text, mime, quoting
+from server.mail.incoming import automatic, html_text, mime, quoting
 from server.mail.incoming.mime import Part
 from server.mail.incoming.quoting import OwnLine
-from server.mail.text import quoted
 from server.store.facts import Fact
 
 LARGEST_MAIL = 5 * 1024 * 1024
@@ -22,20 +21,6 @@ MOST_OWN_LINES = 40
 _ADDRESS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u0080-\U0010ffff-]{1,64}@[A-Za-z0-9.\u0080-\U0010ffff_-]{1,255}"
 _BARE = re.compile(_ADDRESS)
 _IN_ANGLES = re.compile(rf"([^<>]*)<\s*({_ADDRESS})\s*>\s*")
-_MACHINES = re.compile(
-    r"(?:mailer-?daemon|postmaster|no-?reply|do-?not-?reply|bounces?|autoreply|listserv|majordomo)(?:[+=-].*)?(?:@.*)?"
-)
-_AUTO_REPLY = re.compile(
-    r"\s*(?:(?:auto(?:matic)?[ -]?(?:reply|response|antwort)|automatisch(?:e|es)? (?:antwoord|antwort)"
-    r"|out of (?:the )?office|away from (?:my )?(?:mail|desk)|abwesend|abwesenheit\w*|afwezig\w*|vacation"
-    r"|ich bin (?:nicht )?(?:im urlaub|im büro)|undelivered|undeliverable|delivery status notification"
-    r"|mail delivery (?:failed|system)|returned mail|unzustellbar|onbestelbaar|failure notice)\b|auto:)",
-    re.IGNORECASE,
-)
-_BY_MACHINES = (
-    *("list-id", "list-post", "x-autoreply", "x-autorespond", "x-autoresponder", "x-autoreply-from"),
-    *("x-mail-autoreply", "x-fc-machinegenerated", "x-ms-exchange-inbox-rules-loop", "x-failed-recipients"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +31,13 @@ class Reply:
         sender: the only address in its From, lower-case; empty if there is none, or more than one.
         lines: the writer's own lines, without quotes and signature and, unless all are talk, without greetings.
         ignored: why it is not a person's reply; None if it may be one.
+        doubt: what suggests that no person wrote it; then it counts only if it can be read.
     """
 
     sender: str
     lines: tuple[OwnLine, ...] = ()
     ignored: Fact | None = None
+    doubt: Fact | None = None
 
 
 def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False) -> Reply:
@@ -65,10 +52,11 @@ def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False) -> Repl
         return Reply("", ignored=Fact("too_big"))
     message = mime.parse(raw)
     sender, name = author(message)
-    reason = automatic_reason(message, envelope_sender, sender)
+    reason = automatic.proof(message, envelope_sender)
     if reason is not None:
         return Reply(sender, ignored=reason)
-    return Reply(sender, quoting.own_lines(body_text(message), name, talk=talk)[: MOST_OWN_LINES + 1])
+    lines = quoting.own_lines(body_text(message), name, talk=talk)[: MOST_OWN_LINES + 1]
+    return Reply(sender, lines, doubt=automatic.sign(message, envelope_sender, sender))
 
 
 def fingerprint(raw: bytes, recipient: str) -> str:
@@ -97,25 +85,6 @@ def author(message: Part) -> tuple[str, str]:
         alone = not re.search(r"[@,:;]", angles[1]) or angles[1].strip(" '") == angles[2]
         return (angles[2].lower(), name) if alone else ("", "")
     return (bare.strip().lower(), "") if _BARE.fullmatch(bare.strip()) else ("", "")
-
-
-def automatic_reason(message: Part, envelope_sender: str, sender: str) -> Fact | None:
-    """Return why no person wrote this mail (RFC 3834), or None."""
-    if not envelope_sender.strip("<> "):
-        return Fact("no_sender")
-    submitted = message.header("auto-submitted").partition(";")[0].strip().lower()
-    if submitted not in ("", "no"):
-        return Fact("automatic", {"said": quoted(submitted[:40])})
-    if message.header("precedence").strip().lower() in ("bulk", "junk", "list", "auto_reply", "auto-reply"):
-        return Fact("bulk")
-    found = next((name for name in _BY_MACHINES if message.header(name)), None)
-    if found is not None:
-        return Fact("automatic", {"said": quoted(found)})
-    if _MACHINES.fullmatch(sender) or _MACHINES.fullmatch(envelope_sender.strip("<> ").lower()):
-        return Fact("machine")
-    if message.kind == "multipart/report":
-        return Fact("report")
-    return Fact("automatic_subject") if _AUTO_REPLY.match(subject(message)) else None
 
 
 def subject(message: Part) -> str:

@@ -31,11 +31,13 @@ class Read:
         moves: the lines that are moves and orders, or nonsense.
         words: to the table, or empty.
         fault: why the mail cannot be used at all.
+        meant: it has a fault, but was meant for the game or its table.
     """
 
     moves: tuple[OwnLine, ...] = ()
     words: str = ""
     fault: BadReply | None = None
+    meant: bool = False
 
     @property
     def only_words(self) -> bool:
@@ -116,7 +118,7 @@ def read_reply(access: SeatAccess, lines: Sequence[OwnLine]) -> Read:
             saying = False
             moves.append(line)
         elif commands.is_readable(rules, line):
-            return Read(fault=_either(line))
+            return Read(fault=_either(line), meant=True)
         else:
             words[-1] += " " + line.typed
     return Read(tuple(moves), "\n".join(words))
@@ -139,16 +141,31 @@ def read_talk(access: SeatAccess, lines: Sequence[OwnLine]) -> Read:
     rules = positions.rules_of(access.game)
     if all(commands.is_readable(rules, line) for line in lines):
         return Read(
+            meant=True,
             fault=BadReply(
                 "“%(text)s” reads like a move, but everyone at the table reads replies to this address. Nothing was "
                 "said or played. To play it, reply to the email about your turn.",
                 text=lines[0],
-            )
+            ),
         )
     words = lines[0].typed
     for line in lines[1:]:
         words += (" " if line.joins else "\n") + line.typed
     return Read(words=words)
+
+
+def is_understood(access: SeatAccess, asked: Read) -> bool:
+    """Whether a mail says anything that is meant for us: words, or a line that is a move or an order, possible or not.
+
+    Only then does it show that the player is back and that their address works; an absence note may lack every header
+    by which it would be known.
+    """
+    if asked.words or asked.meant:
+        return True
+    if len(asked.moves) > reply.MOST_OWN_LINES:
+        return False
+    rules = positions.rules_of(access.game)
+    return any(line.fault is None for line in commands.read_lines(rules, asked.moves))
 
 
 def _either(line: OwnLine) -> BadReply:

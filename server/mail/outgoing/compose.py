@@ -89,7 +89,11 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
     content = message.content(headers, text, html, boundary)
     made = Message(envelope.envelope_sender(rows.mail.id) or sender, recipient, content)
     lost = rows.person.unreachable
-    mends = lost is not None and lost.code != deliverability.TRIED_AGAIN and rows.person.suppressed is None
+    mends = (
+        lost is not None
+        and lost.code not in deliverability.PASSING.values()
+        and rows.person.suppressed is None
+    )
     return ComposedMail(made, times, variables.get("named", ()), variables["merged"], mends)
 
 
@@ -117,7 +121,9 @@ def _headers(session: Session, rows: MailRows, mail_links: MailLinks) -> dict[st
     headers = {
         "Message-ID": message_id(rows.mail.key + queued, mark),
         "Auto-Submitted": "auto-replied" if rows.mail.kind == "answer" else "auto-generated",
-        "X-Auto-Response-Suppress": "All",
+        # Not "All", which asks Exchange to keep reports of failures to itself, too.
+        "X-Auto-Response-Suppress": "OOF, AutoReply",
+        "Feedback-ID": f"{rows.mail.kind}:byzanz",  # by which Gmail counts complaints; it names nobody
     }
     if rows.game is not None:
         root = f"<{rows.game.id}.table@{settings().sender_domain}>"
@@ -126,7 +132,9 @@ def _headers(session: Session, rows: MailRows, mail_links: MailLinks) -> dict[st
         headers["Reply-To"] = mail_links.reply
     if mail_links.stop is not None:
         headers["List-Id"] = f"<byzanz.{settings().sender_domain}>"
-        headers["List-Unsubscribe"] = f"<{mail_links.stop}>"
+        address = mail_links.stop_address
+        by_mail = f", <mailto:{address}?subject=unsubscribe>" if address else ""
+        headers["List-Unsubscribe"] = f"<{mail_links.stop}>{by_mail}"
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     return headers
 

@@ -142,7 +142,7 @@ def _deliver_one(mail: MailRow, now: datetime, sender: Sender) -> bool:
     except Postponed as later:
         outcome = partial(_postpone, until=later.until)
     except PermanentFailure as refused:
-        outcome = partial(_fail, reply=refused.said, now=now)
+        outcome = partial(_fail, refused=refused, now=now)
     except TemporaryFailure as reason:
         outcome = partial(_retry_later, reason=reason, now=now)
         goes_on = not reason.connection_lost
@@ -234,6 +234,8 @@ def _retry_later(mail: MailRow, reason: Exception, now: datetime) -> None:
         outbox.retry_later(session, mail, now, reply, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(reason, TemporaryFailure) and reason.our_fault:
             alerts.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": reply}), now)
+        elif isinstance(reason, TemporaryFailure) and reason.cause == "ours":
+            deliverability.report_refusal(session, reply, now)
         if now - mail.created_at > outbox.STUCK_AFTER or not isinstance(reason, TemporaryFailure):
             since = f"{mail.created_at:%Y-%m-%d %H:%M}"
             fact = Fact("mail_late", {"kind": mail.kind, "at": since, "said": reply})
@@ -256,12 +258,13 @@ def _late_key(mail: MailRow) -> str:
     return f"mail-late:{mail.id}"
 
 
-def _fail(mail: MailRow, reply: Fact, now: datetime) -> None:
+def _fail(mail: MailRow, refused: PermanentFailure, now: datetime) -> None:
     """Give the mail up, stop the clock of its turn and tell those who can help."""
+    reply = refused.said
     with transaction() as session:
         games = deliverability.lock_games(session, mail)
         first = outbox.mark_failed(session, mail, now, reply)
         if first:
-            deliverability.delivery_failed(session, games, mail, reply, now)
+            deliverability.delivery_failed(session, games, mail, reply, now, cause=refused.cause)
     if first:
         _log(mail, "rejected", reply)

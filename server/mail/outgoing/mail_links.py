@@ -51,12 +51,14 @@ class MailLinks:
 
     Args:
         stop: stops the mails of a game; in a digest all mails, in an invitation or about open tables these.
+        stop_address: the email address that does the same.
         reply: the email address to which moves are sent, or in emails about table talk, words.
         seats: by game, for a mail that lists several.
     """
 
     link: str | None
     stop: str | None
+    stop_address: str | None
     reply: str | None
     seats: Mapping[str, str]
 
@@ -91,10 +93,12 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
         used = session.get(Link, given["reply"])  # to which the mail came
         found |= {"reply": used} if used is not None and used.revoked_at is None else {}
     reply = links.reply_address(found.pop("reply")) if "reply" in found else None
+    only_talk = rows.mail.kind == "talk"
+    stop = links.stop_address(found["stop"], talk=only_talk) if "stop" in found else None
     urls = {place: links.url(link) for place, link in found.items()}
-    if rows.mail.kind == "talk" and "stop" in urls:
+    if only_talk and "stop" in urls:
         urls["stop"] += STOP_TALK
-    return MailLinks(urls.pop("link", None), urls.pop("stop", None), reply, urls)
+    return MailLinks(urls.pop("link", None), urls.pop("stop", None), stop, reply, urls)
 
 
 def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from server import validation
 from server.config import ConfigError
+from server.mail import causes
 from server.mail.text import quoted
 from server.store.facts import Fact
 
@@ -34,11 +35,15 @@ class DeliveryFailure(Exception):
 
     Args:
         said: the words of the server, or what went wrong on the way.
+
+    Attributes:
+        cause: what a server that has said so means by it.
     """
 
     def __init__(self, said: str | Fact) -> None:
         super().__init__(said)
         self.said = said if isinstance(said, Fact) else quoted(said)
+        self.cause: causes.Cause = "failed" if isinstance(said, Fact) else causes.cause_of(said)
 
 
 class PermanentFailure(DeliveryFailure):

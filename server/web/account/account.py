@@ -9,10 +9,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import i18n, validation
-from server.accounts import absences, login, mail_settings
+from server.accounts import absences, login
 from server.community import blocks, handles, mutes
 from server.errors import InvalidInput, Refused
-from server.lobby import invitations, notify, time_control
+from server.lobby import notify, time_control
+from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
@@ -173,9 +174,9 @@ def save() -> ResponseReturnValue:
             ) is not None:
                 absences.remove_absence(me.id, absence, now)
             case "mute" | "unmute" if GAME_ID.fullmatch(game_id):
-                mail_settings.mute(game_id, me.id, do == "mute", now)
+                subscriptions.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":
-                mail_settings.mute_all(me.id, do == "mute-all", now)
+                subscriptions.mute_all(me.id, do == "mute-all", now)
             case "feed":
                 login.renew_feed(me.id, now)
             case _:
@@ -213,13 +214,13 @@ def _save(me: Person) -> None:
             code=validation.excerpt(language),
         )
     cadence, talk = form.get("cadence", me.cadence), form.get("talk", me.talk)
-    if cadence not in mail_settings.CADENCES or talk not in mail_settings.TALK:
+    if cadence not in subscriptions.CADENCES or talk not in subscriptions.TALK:
         flask.abort(400)
     profile = form.get("handle", me.handle or ""), form.get("shown", me.shown)
     if profile != (me.handle or "", me.shown):
         handles.choose(me.id, *profile, now)
     if (cadence, talk) != (me.cadence, me.talk):
-        mail_settings.set_cadence(me.id, cadence, now, talk)
+        subscriptions.set_cadence(me.id, cadence, now, talk)
     with transaction() as session:
         person = session.get_one(Person, me.id)
         person.name, person.language = name, language or None
@@ -255,7 +256,7 @@ def set_invitations() -> ResponseReturnValue:
         return flask.redirect(url_for(".sign_in"), 303)
     if (do := flask.request.form.get("do")) not in ("refuse", "allow"):
         flask.abort(400)
-    invitations.refuse_all(me.id, do == "refuse")
+    subscriptions.refuse_invitations(me.id, do == "refuse")
     return flask.redirect(url_for(".account"), 303)
 
 

@@ -7,7 +7,7 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
-from server.accounts import mail_settings
+from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -37,17 +37,19 @@ def unsubscribe(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = links.find(session, "stop", token, now) or unknown_link(token)
     form = flask.request.form
-    match form.get("do", "talk" if _only_talk() else "game" if link.game_id else "all"):
-        case "talk" if (talk := form.get("talk", "turns")) in mail_settings.TALK:
-            mail_settings.set_talk(link.person_id, talk)
+    match form.get("do"):
+        case None:
+            subscriptions.stop(link, now, only_talk=_only_talk())
+        case "talk" if (talk := form.get("talk", "turns")) in subscriptions.TALK:
+            subscriptions.set_talk(link.person_id, talk)
         case "game" | "undo-game" as do if link.game_id:
-            mail_settings.mute(link.game_id, link.person_id, do == "game", now)
+            subscriptions.mute(link.game_id, link.person_id, do == "game", now)
         case "all" | "undo-all" as do:
-            mail_settings.mute_all(link.person_id, do == "all", now)
-        case "cadence" if (cadence := form.get("cadence", "")) in mail_settings.CADENCES and (
+            subscriptions.mute_all(link.person_id, do == "all", now)
+        case "cadence" if (cadence := form.get("cadence", "")) in subscriptions.CADENCES and (
             chosen := form.get("talk")
-        ) in (None, *mail_settings.TALK):
-            mail_settings.set_cadence(link.person_id, cadence, now, chosen)
+        ) in (None, *subscriptions.TALK):
+            subscriptions.set_cadence(link.person_id, cadence, now, chosen)
         case _:
             flask.abort(400)
     return _unsubscribe_page(token)

@@ -19,6 +19,7 @@ from server.config import settings
 from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.lobby import create, invitations, names, notify, offers, organiser, rematch, time_control
+from server.mail import subscriptions
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -132,7 +133,7 @@ def refuse_all(token: str) -> ResponseReturnValue:
     do = flask.request.form.get("do", "never")
     if do not in ("never", "undo"):
         flask.abort(400)
-    invitations.refuse_all(link.person_id, do == "never")
+    subscriptions.refuse_invitations(link.person_id, do == "never")
     return _refusal_page(token)
 
 

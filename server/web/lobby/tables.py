@@ -19,6 +19,7 @@ from server.community import reliability
 from server.errors import InvalidInput, Refused
 from server.lobby import tables, wishes
 from server.lobby.tables import Wanted
+from server.mail import subscriptions
 from server.play import positions
 from server.play.positions import Broken
 from server.store import links
@@ -133,7 +134,7 @@ def stop(token: str) -> ResponseReturnValue:
     """
     with reading() as session:
         link = links.find(session, "wish", token, utc_now()) or unknown_link(token)
-    wishes.remove(link.person_id)
+    subscriptions.stop(link, utc_now())
     return _stop_page(token)
 
 

@@ -16,10 +16,11 @@ from sqlalchemy import event, select
 
 from byzanz import chance
 from server import play
-from server.accounts import login, mail_settings
+from server.accounts import login
 from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import create, invitations, organiser
 from server.lobby.time_control import TimeControl
+from server.mail import subscriptions
 from server.mail.text import quoted
 from server.play.moderation.act import Newcomer, has_looked
 from server.store import engine, links, log, outbox, people
@@ -853,12 +854,12 @@ def test_the_clock_of_an_open_turn_starts_when_its_mails_are_switched_off(now: d
     with engine.reading() as session:
         assert session.get_one(Turn, (game_id, 0)).started_at is None
     later = now + timedelta(minutes=5)
-    mail_settings.mute(game_id, alice, True, later)
+    subscriptions.mute(game_id, alice, True, later)
     with engine.reading() as session:
         turn = session.get_one(Turn, (game_id, 0))
         assert turn.started_at == later
         assert turn.due_at == later + timedelta(days=1)
-    mail_settings.mute(game_id, alice, False, later)
+    subscriptions.mute(game_id, alice, False, later)
     assert not seats_of(game_id)[0].silent
 
 
@@ -866,20 +867,20 @@ def test_all_mails_off_starts_every_clock_once(now: datetime) -> None:
     first, _ = invited(now, players=(), bots=("greedy", "greedy"))
     second, _ = invited(now, players=(), bots=("greedy", "greedy"))
     alice = person(ALICE, now)
-    mail_settings.mute(first, alice, True, now)
-    mail_settings.mute_all(alice, True, now + timedelta(hours=1))
+    subscriptions.mute(first, alice, True, now)
+    subscriptions.mute_all(alice, True, now + timedelta(hours=1))
     with engine.reading() as session:
         assert session.get_one(Turn, (first, 0)).started_at == now
         assert session.get_one(Turn, (second, 0)).started_at == now + timedelta(hours=1)
         assert session.get_one(Person, alice).silent
-    mail_settings.mute_all(alice, False, now)
+    subscriptions.mute_all(alice, False, now)
     with engine.reading() as session:
         assert not session.get_one(Person, alice).silent
 
 
 def test_who_accepts_after_all_gets_the_mails_of_the_game(now: datetime) -> None:
     game_id, _host = invited(now, players=(BOB,), bots=("greedy",))
-    mail_settings.mute(game_id, person(BOB, now), True, now)
+    subscriptions.mute(game_id, person(BOB, now), True, now)
     invitations.accept(token("invite", BOB, game_id, now), "Bob", "", now)
     assert not seats_of(game_id)[1].silent
     with engine.transaction() as session:
@@ -934,7 +935,7 @@ def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask,
 
     def mute() -> None:
         assert ready.wait(timeout=30)
-        mail_settings.mute_all(alice, True, now)
+        subscriptions.mute_all(alice, True, now)
 
     ready = Event()
     assert at_once(app, mailer, mute) == [None, None]

@@ -17,6 +17,7 @@ from server import play
 from server.accounts import erasure
 from server.errors import Closed, NotEverybody, TooMany
 from server.lobby import invitations, notify, organiser, rematch
+from server.mail import subscriptions
 from server.play.moderation.act import Newcomer
 from server.scheduler import jobs
 from server.store import engine, links
@@ -248,7 +249,7 @@ def test_all_who_cannot_be_asked_are_treated_alike(over: Begin, why: str) -> Non
         case "erased":
             erasure.erase(bob, NOW)
         case "refuses":
-            invitations.refuse_all(bob, True)
+            subscriptions.refuse_invitations(bob, True)
         case "blocked":
             block(alice, bob)
     before = everything()
@@ -286,7 +287,7 @@ def test_whoever_has_left_cannot_press(over: Begin) -> None:
 
 def test_the_presser_may_want_no_invitations(over: Begin) -> None:
     game = over()
-    invitations.refuse_all(game.people[0], True)
+    subscriptions.refuse_invitations(game.people[0], True)
     assert invitees(again(game)) == ["Bob", "Charlie"]
 
 
@@ -368,7 +369,7 @@ def test_without_everybody_there_is_no_offer(over: Begin, why: str) -> None:
         case "no organiser":
             change(Game, game.id, organiser_id=None)
         case _:
-            invitations.refuse_all(game.people[0], True)
+            subscriptions.refuse_invitations(game.people[0], True)
     assert jobs.tick_rematches(NOW + DAY) == 0
     assert following(game) is None
     assert not game_of(game.id).keep_going

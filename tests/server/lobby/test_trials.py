@@ -12,9 +12,9 @@ from sqlalchemy import select
 
 from byzanz.games import latest
 from server import play
-from server.accounts import mail_settings
 from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
 from server.lobby import trials
+from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.mail.outgoing.deliver import deliver
 from server.play.moderation.act import has_looked
@@ -281,10 +281,10 @@ def test_no_clock_runs_and_nobody_is_emailed_although_there_is_an_address(
         jobs.tick_digests(later, 5)
         jobs.tick_unreached(later, 5)
         jobs.tick_turns(later, 5)
-    mail_settings.mute_all(ann, True, now)
-    mail_settings.mute_all(ann, False, now)
-    mail_settings.set_cadence(ann, "digest", now)
-    mail_settings.set_cadence(ann, "each", now)
+    subscriptions.mute_all(ann, True, now)
+    subscriptions.mute_all(ann, False, now)
+    subscriptions.set_cadence(ann, "digest", now)
+    subscriptions.set_cadence(ann, "each", now)
     turn = turn_of(game_id)
     assert (turn.started_at, turn.due_at, turn.remind_at) == (None, None, None)
     assert queued() == []

@@ -414,7 +414,7 @@ def give_up(game: Table, seat: int, now: datetime) -> None:
         own = (Mail.kind == "turn", Mail.game_id == game.id, Mail.seat == seat, Mail.status == "sent")
         mail = session.scalars(select(Mail).where(*own).order_by(Mail.id.desc())).first()
     assert mail is not None
-    deliverability.handle_bounce(mail.id, SILENT, now, lasting=False)
+    deliverability.handle_bounce(mail.id, SILENT, now, cause="expired")
 
 
 def test_a_mail_that_was_not_taken_in_time_is_sent_again_hours_later(table: Begin) -> None:
@@ -483,7 +483,7 @@ def test_a_lasting_failure_outweighs_one_that_may_pass(table: Begin) -> None:
         assert alice.lost_at == NOW + MINUTE
         queue("act", game.people[0], "late", game_id=game.id, seat=0, seq=1)
         change(Mail, mail_of("late"), status="sent", finished_at=NOW)
-        deliverability.handle_bounce(mail_of("late"), SILENT, NOW + 3 * MINUTE, lasting=False)
+        deliverability.handle_bounce(mail_of("late"), SILENT, NOW + 3 * MINUTE, cause="expired")
 
 
 def mail_of(key: str) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from server.mail.incoming import mime, reply
+from server.mail.incoming import automatic, mime, reply
+from tests.support.folders import CORPUS
 
 FLOWED = b"Content-Type: text/plain; charset=utf-8; format=%b\n\n%b"
 
@@ -118,31 +119,50 @@ def test_two_heads_or_none_name_no_author() -> None:
 
 def ignored(head: str, sender: str = "alice@example.org", author: str = "alice@example.org") -> str | None:
     """Return why an email with this head is ignored, in English; None if it is not."""
-    found = reply.parse_reply(f"From: {author}\n{head}\n\npass".encode(), sender).ignored
-    return str(found) if found else None
+    found = reply.parse_reply(f"From: {author}\n{head}\n\npass".encode(), sender)
+    assert found.ignored is None or found.lines == ()
+    return str(found.ignored) if found.ignored else None
+
+
+def doubted(head: str, sender: str = "alice@example.org", author: str = "alice@example.org") -> str | None:
+    """Return what about this head suggests a program, in English; None if nothing does. The email is read."""
+    found = reply.parse_reply(f"From: {author}\n{head}\n\npass".encode(), sender)
+    assert (found.ignored, list(found.lines)) == (None, ["pass"])
+    return str(found.doubt) if found.doubt else None
 
 
 @pytest.mark.parametrize(
     ("head", "why"),
     [
         ("Auto-Submitted: auto-replied (vacation)", "it was sent automatically: auto-replied (vacation)"),
-        ("Auto-Submitted: " + "ab-" * 20, "it was sent automatically: " + "ab-" * 13 + "a"),
         ("Auto-Submitted: Auto-Generated; x=y", "it was sent automatically: auto-generated"),
-        ("Precedence: bulk", "it is bulk email"),
-        ("Precedence: Junk", "it is bulk email"),
-        ("Precedence: list", "it is bulk email"),
+        ("Auto-Submitted: auto-notified", "it was sent automatically: auto-notified"),
         ("Precedence: auto_reply", "it is bulk email"),
         ("Precedence: auto-reply", "it is bulk email"),
         ("Content-Type: multipart/report; boundary=b", "it is a delivery report"),
-        *((f"{name}: x", f"it was sent automatically: {name}") for name in reply._BY_MACHINES),
+        *((f"{name}: x", f"it was sent automatically: {name}") for name in automatic._PROOFS),
+    ],
+)
+def test_what_a_machine_wrote_by_its_own_account_is_ignored_for_a_reason(head: str, why: str) -> None:
+    assert ignored(head) == why
+
+
+@pytest.mark.parametrize(
+    ("head", "why"),
+    [
+        ("Auto-Submitted: " + "ab-" * 20, "it was sent automatically: " + "ab-" * 13 + "a"),
+        ("Precedence: bulk", "it is bulk email"),
+        ("Precedence: Junk", "it is bulk email"),
+        ("Precedence: list", "it is bulk email"),
+        *((f"{name}: x", f"it was sent automatically: {name}") for name in automatic._SIGNS),
         ("Subject: Out of office", "its subject is that of an automatic reply"),
         ("Subject: Automatic reply: gone", "its subject is that of an automatic reply"),
         ("Subject: Abwesenheitsnotiz", "its subject is that of an automatic reply"),
         ("Subject: =?utf-8?b?VW5kZWxpdmVyZWQ=?= mail", "its subject is that of an automatic reply"),
     ],
 )
-def test_what_a_machine_wrote_is_ignored_for_a_reason(head: str, why: str) -> None:
-    assert ignored(head) == why
+def test_what_only_suggests_a_machine_is_read_with_a_doubt(head: str, why: str) -> None:
+    assert doubted(head) == why
 
 
 @pytest.mark.parametrize("sender", ["", "<>", " < > "])
@@ -153,9 +173,9 @@ def test_what_has_no_sender_is_ignored(sender: str) -> None:
 @pytest.mark.parametrize(
     "address", ["MAILER-DAEMON@mx.example", "no-reply@x.example", "bounces+1=a@x.example"]
 )
-def test_mail_from_a_machines_address_is_ignored(address: str) -> None:
-    assert ignored("Subject: x", author=address) == "it was sent by a program"
-    assert ignored("Subject: x", sender=f"<{address}>") == "it was sent by a program"
+def test_mail_from_a_machines_address_is_doubted(address: str) -> None:
+    assert doubted("Subject: x", author=address) == "it was sent by a program"
+    assert doubted("Subject: x", sender=f"<{address}>") == "it was sent by a program"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +186,27 @@ def test_mail_from_a_machines_address_is_ignored(address: str) -> None:
     ],
 )
 def test_what_a_person_wrote_is_read(head: str) -> None:
-    assert ignored(head) is None
+    assert doubted(head) is None
+
+
+@pytest.mark.parametrize("head", ["X-Autoreply: no", "X-Mail-Autoreply: 0", "X-Autorespond: False"])
+def test_a_header_that_denies_it_proves_nothing(head: str) -> None:
+    assert doubted(head) is None
+
+
+ABSENT = (CORPUS.parent / "absences.txt").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("subject", ABSENT)
+def test_an_absence_note_is_known_by_its_subject_in_many_languages(subject: str) -> None:
+    assert doubted(f"Subject: {subject}") == "its subject is that of an automatic reply"
+
+
+@pytest.mark.parametrize(
+    "subject", ["Re: Byzanz: Urlaub", "AW: Byzanz: The Golden Horn", "Re: Empire: Absence", "pass"]
+)
+def test_the_name_of_a_game_makes_no_absence_note(subject: str) -> None:
+    assert doubted(f"Subject: {subject}") is None
 
 
 def test_a_mail_that_is_too_big_is_not_read() -> None:

@@ -15,8 +15,8 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
 from server import play
-from server.accounts import login, mail_settings
-from server.mail import deliverability
+from server.accounts import login
+from server.mail import deliverability, subscriptions
 from server.mail.outgoing import compose, deliver, digest
 from server.mail.outgoing.smtp import PermanentFailure
 from server.mail.text import quoted
@@ -219,7 +219,7 @@ def test_the_next_digest_starts_the_clocks_again_that_one_not_taken_in_time_had_
     submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
     post(SEVEN)
-    deliverability.handle_bounce(sent_digest(), quoted("4.4.1 refused"), SEVEN + 2 * HOUR, lasting=False)
+    deliverability.handle_bounce(sent_digest(), quoted("4.4.1 refused"), SEVEN + 2 * HOUR, cause="expired")
     assert row(Turn, (game.id, 1)).refused is not None
     (told,) = post(SEVEN + 3 * HOUR)
     assert "Alice" in told["To"]
@@ -308,12 +308,12 @@ def test_only_who_wants_it_is_reminded(table: Begin) -> None:
 
 def test_who_gives_up_the_digest_is_mailed_the_turns_that_none_has_named(table: Begin) -> None:
     game = late_joiner(table)
-    mail_settings.set_cadence(game.people[1], "once", NOW + HOUR)
+    subscriptions.set_cadence(game.people[1], "once", NOW + HOUR)
     (message,) = post(NOW + HOUR)
     assert str(message["To"]) == "Bob <bob@example.org>"
     assert row(Turn, (game.id, 1)).started_at == NOW + HOUR
-    mail_settings.set_cadence(game.people[1], "digest", NOW + HOUR)
-    mail_settings.set_cadence(game.people[1], "each", NOW + HOUR)
+    subscriptions.set_cadence(game.people[1], "digest", NOW + HOUR)
+    subscriptions.set_cadence(game.people[1], "each", NOW + HOUR)
     assert post(NOW + 2 * HOUR) == []
 
 

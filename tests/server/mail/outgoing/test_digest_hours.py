@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from server.accounts import mail_settings
+from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.scheduler import clockwork
 from server.store import engine, people
@@ -120,23 +120,23 @@ def bob(table: Begin) -> int:
 
 
 def test_who_chooses_the_digest_gets_one_for_the_turns_of_the_night(bob: int) -> None:
-    mail_settings.set_cadence(bob, "digest", NOW)
+    subscriptions.set_cadence(bob, "digest", NOW)
     assert digest.queue_due(NOW) == 1
 
 
 def test_who_wants_mail_again_gets_the_digest_of_today(bob: int) -> None:
-    mail_settings.mute_all(bob, True, NOW)
+    subscriptions.mute_all(bob, True, NOW)
     assert digest.queue_due(NOW) == 0
     change(Person, bob, digest_at=NOW + 20 * HOUR)
-    mail_settings.mute_all(bob, False, NOW)
+    subscriptions.mute_all(bob, False, NOW)
     assert digest.queue_due(NOW) == 1
 
 
 def test_who_wants_mail_about_a_game_again_gets_the_digest_of_today(bob: int) -> None:
-    mail_settings.mute("g1", bob, True, NOW)
+    subscriptions.mute("g1", bob, True, NOW)
     assert digest.queue_due(NOW) == 0
     change(Person, bob, digest_at=NOW + 20 * HOUR)
-    mail_settings.mute("g1", bob, False, NOW)
+    subscriptions.mute("g1", bob, False, NOW)
     assert digest.queue_due(NOW) == 1
 
 

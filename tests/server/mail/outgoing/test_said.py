@@ -12,9 +12,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from server import play
-from server.accounts import erasure, mail_settings
+from server.accounts import erasure
 from server.errors import InvalidInput
-from server.mail import deliverability
+from server.mail import deliverability, subscriptions
 from server.mail.outgoing import deliver, said
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
@@ -452,7 +452,7 @@ def test_one_click_leaves_talk_to_the_turns(game: Table, client: FlaskClient) ->
     assert "You no longer get emails about nothing but table talk." in page.text
     bob = row(Person, game.people[1])
     assert (bob.talk, bob.silent, row(Seat, (game.id, 1)).silent) == ("turns", False, False)
-    for choice in mail_settings.TALK:
+    for choice in subscriptions.TALK:
         assert client.post(address, data={"do": "talk", "talk": choice}).status_code == 200
         assert row(Person, game.people[1]).talk == choice
     assert client.post(address, data={"do": "talk", "talk": "loud"}).status_code == 400
@@ -485,7 +485,9 @@ def test_an_email_about_talk_that_fails_touches_no_turn(game: Table, fault: str)
     birds = Pigeons(*faults.get(fault, []))
     deliver.deliver(LATER, birds)
     if fault in ("bounced", "expired"):
-        deliverability.handle_bounce(mail.id, why, LATER + MINUTE, lasting=fault == "bounced")
+        deliverability.handle_bounce(
+            mail.id, why, LATER + MINUTE, cause="failed" if fault == "bounced" else "expired"
+        )
     if fault == "complaint":
         deliverability.handle_complaint(mail.id, why, LATER + MINUTE)
     assert turn_of(game, 1) == before
@@ -509,8 +511,8 @@ def test_neither_words_nor_their_emails_start_a_clock(game: Table) -> None:
 
 
 def test_the_setting_is_one_of_three(game: Table) -> None:
-    for choice in mail_settings.TALK:
-        mail_settings.set_talk(game.people[0], choice)
+    for choice in subscriptions.TALK:
+        subscriptions.set_talk(game.people[0], choice)
         assert row(Person, game.people[0]).talk == choice
     with pytest.raises(InvalidInput):
-        mail_settings.set_talk(game.people[0], "loud")
+        subscriptions.set_talk(game.people[0], "loud")

@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from server.lobby import invitations, notify, organiser, rematch, trials
+from server.mail import subscriptions
 from server.play import trials as running_trials
 from server.store import engine, links
 from server.store.models import Game, Mail, Seat
@@ -264,7 +265,7 @@ def test_nobody_can_tell_why_somebody_is_missing(client: FlaskClient, table: Beg
     change(Seat, (game.id, 1), left=False)
     match why:
         case "refuses":
-            invitations.refuse_all(game.people[1], True)
+            subscriptions.refuse_invitations(game.people[1], True)
         case "blocked":
             block(game.people[0], game.people[1])
     assert missing(client, game).html == left

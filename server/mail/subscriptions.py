@@ -1,22 +1,51 @@
-"""Muting emails, of one game or all that were not requested, and choosing how often turns are emailed."""
+"""Which emails a person gets: none of a game, none that were not requested, no invitations; and how often about turns.
+
+The choices of pages, and what the unsubscribe link or address of an email does without any.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from server import play
 from server.errors import InvalidInput
 from server.store.engine import transaction
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, Link, Person, Seat, Wish
 
 CADENCES = ("each", "once", "digest")
 """How often a person can be emailed about their turns."""
 TALK = ("turns", "once", "never")
 """How table talk can come by email: with the emails about turns, at once in emails of its own, or not at all."""
+
+
+def stop(link: Link, now: datetime, *, only_talk: bool = False) -> None:
+    """Do what the link to stop an email does when its reader makes no choice, as mail programs use it.
+
+    Args:
+        link: for `stop`, without a game it stops all emails; for `noinvite`, invitations; for `wish`, open tables.
+        only_talk: it is that of an email about nothing but table talk, and stops only these.
+    """
+    if link.purpose == "noinvite":
+        refuse_invitations(link.person_id, True)
+    elif link.purpose == "wish":
+        with transaction() as session:
+            session.execute(delete(Wish).where(Wish.person_id == link.person_id))
+    elif only_talk:
+        set_talk(link.person_id, "turns")
+    elif link.game_id:
+        mute(link.game_id, link.person_id, True, now)
+    else:
+        mute_all(link.person_id, True, now)
+
+
+def refuse_invitations(person_id: int, refuse: bool) -> None:
+    """Keep all further invitations from a person, or let them through again; nobody else learns of it."""
+    with transaction() as session:
+        session.get_one(Person, person_id).no_invitations = refuse
 
 
 def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
