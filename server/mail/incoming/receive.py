@@ -137,7 +137,8 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
     row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
         return _left_alone("repeated", "seen before")
-    message = reply.parse_reply(raw, sender, talk=talk)
+    known = reply.known_of((access.seat.name, person.name), person.email or "")
+    message = reply.parse_reply(raw, sender, talk=talk, known=known)
     if message.ignored is None and _is_ours(message.sender):
         message = Reply(message.sender, ignored=Fact("ours"))
     if message.ignored is not None:
@@ -155,6 +156,7 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
         presence.store()
     deliverability.mark_reachable(person.id, now)
     done = words.carry_out(access, asked, row, now)
+    done.cut = done.said and message.doubtful
     return _finish(row, access, done.kind, done.as_fact(), now, done if done.needs_answer else None, talk)
 
 

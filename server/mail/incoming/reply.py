@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from email.utils import parseaddr
 
+from server.config import settings
 from server.mail.incoming import html_text, mime, quoting
 from server.mail.incoming.mime import Part
-from server.mail.incoming.quoting import OwnLine
+from server.mail.incoming.quoting import Known, OwnLine
 from server.mail.text import quoted
 from server.store.facts import Fact
 
@@ -49,21 +52,24 @@ class Reply:
     Args:
         sender: the only address in its From, lower-case; empty if there is none, or more than one.
         lines: the writer's own lines, without quotes and signature and, unless all are talk, without greetings.
+        doubtful: whether more of it could be the writer's: the quote begins where nothing but an address says so.
         ignored: why it is not a person's reply; None if it may be one.
     """
 
     sender: str
     lines: tuple[OwnLine, ...] = ()
     ignored: Fact | None = None
+    doubtful: bool = False
 
 
-def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False) -> Reply:
+def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False, known: Known | None = None) -> Reply:
     """Parse a mail; accepts any bytes and never raises.
 
     Args:
         raw: the mail as received.
         envelope_sender: of `MAIL FROM`, empty for `<>`.
         talk: all that its writer wrote is meant for people.
+        known: as of `known_of`; what the mail itself says about its writer is added.
     """
     if len(raw) > LARGEST_MAIL:
         return Reply("", ignored=Fact("too_big"))
@@ -72,7 +78,28 @@ def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False) -> Repl
     reason = automatic_reason(message, envelope_sender, sender)
     if reason is not None:
         return Reply(sender, ignored=reason)
-    return Reply(sender, quoting.own_lines(body_text(message), name, talk=talk)[: MOST_OWN_LINES + 1])
+    known = known or Known()
+    addresses = known.addresses | ({quoting.without_tag(sender)} if sender else set())
+    known = replace(known, names=(name, *known.names), addresses=addresses)
+    own = quoting.own_text(body_text(message), known, talk=talk)
+    return Reply(sender, own.lines[: MOST_OWN_LINES + 1], doubtful=own.doubtful)
+
+
+def known_of(names: Sequence[str], address: str) -> Known:
+    """Return what tells the words of a person from those of others, whom they quote: their addresses and ours.
+
+    Args:
+        names: by which we know the person, and by which they may sign.
+    """
+    ours = settings()
+    sender, from_address = parseaddr(ours.mail_from)
+    return Known(
+        names=tuple(names),
+        addresses=frozenset(quoting.without_tag(each) for each in (address, from_address) if each),
+        domain=(ours.mail_domain or "").lower(),
+        site=ours.base_url.lower().rstrip("/").partition("://")[2],
+        sender=sender,
+    )
 
 
 def fingerprint(raw: bytes, recipient: str) -> str:
