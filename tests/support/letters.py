@@ -56,13 +56,13 @@ class Desk:
 
     Args:
         reply: the reply address.
-        talk: the address of table talk.
         bounce: the envelope sender of that email.
+        talk: the address of table talk.
     """
 
     reply: str
-    talk: str
     bounce: str
+    talk: str = ""
 
     def address(self, to: str) -> str:
         """Return a recipient as the manifest names it."""
@@ -93,9 +93,8 @@ def with_replies(app: Flask) -> None:
 def desk(now: datetime = NOW) -> Desk:
     """Send the emails of open turns; return the addresses of the first one."""
     (message, *_others) = post(now)
-    return Desk(
-        message["Reply-To"], talk_address(message["Reply-To"], now), message["Return-Path"].strip("<>")
-    )
+    reply = message["Reply-To"]
+    return Desk(reply, message["Return-Path"].strip("<>"), talk_address(reply, now))
 
 
 def talk_address(reply: str, now: datetime = NOW) -> str:

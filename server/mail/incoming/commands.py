@@ -110,11 +110,16 @@ def read_lines(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[ReplyLine]
 
 
 def is_readable(rules: Rules[Any, Any], said: str) -> bool:
-    """Whether a line can be read as a move or an order of this game, legal or not."""
-    return _read_line(rules, said).fault is None
+    """Whether a line can be read as a move or an order of this game, legal or not, or asks about one."""
+    return _read_line(rules, " ".join(said.replace("?", " ").split())).fault is None
 
 
 def _read_line(rules: Rules[Any, Any], said: str) -> ReplyLine:
+    if "?" in said:
+        question = BadReply(
+            "This is a question, so nothing was played. Write the move without a question mark."
+        )
+        return ReplyLine(said, said, "move", fault=question)
     first, _blank, rest = said.partition(" ")
     word = first.casefold()
     if word in ("order", "orders") and rest.casefold() in ("off", "none"):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote_to_bytes
 
 MOST_NESTED = 8
 """How deep parts may be nested; real mails have four levels."""
@@ -22,11 +23,28 @@ LONGEST_BODY = 200_000
 """Characters of one text that are read."""
 _CHARSET = re.compile(
     r"utf-?8|(?:us-)?ascii|iso-?8859-[0-9]{1,2}|(?:windows-?|cp)12(?:5[0-8])|latin-?[19]|macintosh|koi8-[ru]"
-    r"|gb2312|gbk|gb18030|big5|euc-(?:kr|jp)|shift_jis|iso-2022-jp|utf-?16(?:le|be)?",
+    r"|gb2312|gbk|gb18030|big5(?:-?hkscs)?|euc-(?:kr|jp)|shift[_-]jis|iso-2022-(?:jp(?:-[123])?|kr)|utf-?(?:16|32)(?:le|be)?"
+    r"|ks_c_5601-1987|(?:windows-|cp)(?:874|932|949|950|1361)|tis-?620|cp(?:437|850|852|855|866)|hz-gb-2312|mac-cyrillic",
     re.IGNORECASE,
 )
+_PYTHON_NAMES = {
+    "ks_c_5601-1987": "cp949",
+    "iso-8859-8-i": "iso-8859-8",
+    "iso-8859-8-e": "iso-8859-8",
+    "hz-gb-2312": "hz",
+    "tis620": "tis-620",
+    "windows-31j": "cp932",
+    "unicode-1-1-utf-8": "utf-8",
+    "x-gbk": "gbk",
+    "x-sjis": "cp932",
+    "x-euc-jp": "euc-jp",
+    "x-big5": "big5",
+}
+"""What charsets are called in mails, and by Python."""
 _ENCODED = re.compile(r"=\?([^?\s]{1,40})\?([bBqQ])\?([^?\s]{0,200})\?=")
-_PARAMETER = re.compile(r';\s*([\w-]{1,40})\s*=\s*(?:"((?:[^"\\]|\\.){0,400})"|([^;\s"]{0,400}))')
+_PARAMETER = re.compile(
+    r';\s*([\w-]{1,40}(?:\*[0-9]{1,2})?\*?)\s*=\s*(?:"((?:[^"\\]|\\.){0,400})"|([^;\s"]{0,400}))'
+)
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
 
@@ -59,17 +77,36 @@ class Part:
         named = self.header("content-type").partition(";")[0].strip().lower()
         return named if re.fullmatch(r"[a-z0-9.+_-]{1,60}/[a-z0-9.+_-]{1,80}", named) else self.fallback
 
-    def parameter(self, name: str) -> str:
-        """Return a parameter of the content type, or ""."""
-        for found, quoted, bare in _PARAMETER.findall(self.header("content-type")):
-            if found.lower() == name:
-                return re.sub(r"\\(.)", r"\1", quoted) or bare
-        return ""
+    def parameter(self, name: str, header: str = "content-type") -> str:
+        """Return a parameter of a header, or ""; it may be given in pieces or encoded (RFC 2231)."""
+        given: dict[str, str] = {}
+        for found, quoted, bare in _PARAMETER.findall(self.header(header)):
+            given.setdefault(found.lower(), re.sub(r"\\(.)", r"\1", quoted) or bare)
+        if name in given:
+            return given[name]
+        pieces = []
+        for key in (name, *(f"{name}*{number}" for number in range(100))):
+            piece = given.get(f"{key}*", given.get(key))
+            if piece is None and key != name:
+                break
+            pieces.append((piece or "", f"{key}*" in given))
+        return _from_pieces(pieces)
 
     @property
     def is_attachment(self) -> bool:
         """Whether it is an attached file rather than text of the mail."""
         return self.header("content-disposition").strip().lower().startswith("attachment")
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has the name of a file."""
+        return bool(self.parameter("name") or self.parameter("filename", "content-disposition"))
+
+    def children(self) -> Iterator[Part]:
+        """Yield the parts of a multipart; nothing for anything else."""
+        fallback = "message/rfc822" if self.kind == "multipart/digest" else "text/plain"
+        for piece in self.subparts():
+            yield replace(parse(piece, self.depth + 1), fallback=fallback)
 
     def subparts(self) -> list[bytes]:
         """Return the raw parts of a multipart; empty for anything else."""
@@ -101,18 +138,24 @@ def parse(raw: bytes, depth: int = 0) -> Part:
 def walk(root: Part) -> Iterator[Part]:
     """Yield a part and all parts within it, in order, up to `MOST_PARTS`."""
     yield root
-    waiting = [(piece, root.depth + 1) for piece in reversed(root.subparts())]
+    waiting = [root.children()]
     for _ in range(MOST_PARTS - 1):
-        if not waiting:
+        while waiting:
+            part = next(waiting[-1], None)
+            if part is not None:
+                break
+            waiting.pop()
+        else:
             return
-        part = parse(*waiting.pop())
         yield part
-        waiting.extend((piece, part.depth + 1) for piece in reversed(part.subparts()))
+        waiting.append(part.children())
 
 
 def decode(content: bytes, charset: str) -> str:
     """Decode bytes: with the claimed charset if it is in common use, else as UTF-8 or Windows-1252."""
-    if _CHARSET.fullmatch(charset) and charset.lower() not in ("us-ascii", "ascii"):
+    charset = charset.strip().lower()
+    charset = _PYTHON_NAMES.get(charset, charset).replace("windows-", "cp")
+    if _CHARSET.fullmatch(charset) and charset not in ("us-ascii", "ascii"):
         try:
             return content.decode(charset, "replace")
         except LookupError:
@@ -133,6 +176,16 @@ def _decode_word(found: re.Match[str]) -> str:
     if how in "bB":
         return decode(_from_base64(text.encode()), charset)
     return decode(binascii.a2b_qp(text.encode().replace(b"_", b" ")), charset)
+
+
+def _from_pieces(pieces: list[tuple[str, bool]]) -> str:
+    """Return the value of a parameter from its pieces, each with whether it is encoded; the first names the charset."""
+    text = "".join(unquote_to_bytes(piece).decode("latin-1") if coded else piece for piece, coded in pieces)
+    if not any(coded for _piece, coded in pieces):
+        return text
+    charset, mark, rest = text.partition("'")
+    value = rest.partition("'")[2] if mark else text
+    return decode(value.encode("latin-1", "replace"), charset if mark else "")
 
 
 def _from_base64(body: bytes) -> bytes:

@@ -1,16 +1,20 @@
 """Finding the lines of a mail that its writer wrote: no quoted text, no greeting, no signature.
 
-Mail clients mark quoted text in many ways and languages (docs/mail-in.md): the words of English, Dutch and German
-clients are known here, and a block of headers is known by its shape in any language. Each line is normalised first:
-without odd blanks, characters or punctuation that a phone added.
+Mail clients mark quoted text in many ways and languages (docs/mail-in.md). One rule holds in all of them: a line with
+an address of ours, or of the writer's own, begins the quote. Besides, the words of English, Dutch and German clients
+are known, and a block of headers is known by its shape. Each line is normalised first: without odd blanks, characters
+or punctuation that a phone added. The words by which people close a mail are in `courtesies`.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.mail.incoming import courtesies
+from server.mail.incoming.lines import normalize_line, says_something, visible
 
 MARKER = re.compile(r"##-.{1,200}-##")
 """The line in our own mails above which people write; the text between the signs may be in any language."""
@@ -22,7 +26,12 @@ SAY = re.compile(r"([\W_]*)say(?:\s*:\s*|\s+)(.*\S)", re.IGNORECASE)
 """A line of words to the table; whatever it mentions, it is no signature and begins no quote."""
 NARROWEST, WIDEST = 70, 80
 """Characters of a line at which mail programs break the text of their writers."""
+MOST_WRAPPED = 4
+"""Lines into which a mail program breaks the words that introduce a quote."""
 
+_ADDRESS = re.compile(r"[^\s<>()\[\],;:\"']{1,100}@[^\s<>()\[\],;:\"'@]{1,255}")
+_DATE = re.compile(r"\d{4}|\d{1,2}[:.]\d{2}|\d[日時时월일]")
+"""What the words that introduce a quote have and no move: a year or a time."""
 _DATED = re.compile(
     r"(?:on|at)\b.{4,300}\bwrote ?:?"
     r"|op\b.{4,300}\b(?:schreef\b.{0,200}|geschreven) ?:"
@@ -43,51 +52,14 @@ _LABEL = re.compile(
 _ANY_LABEL = re.compile(r"[*_]{0,2}[^\W\d_](?:[\w .'’-]{0,28}\w)?[*_]{0,2} ?:[*_]{0,2} ?[^\s/:]")
 """A header's name in any language, and the beginning of its value."""
 _HAS_ADDRESS = re.compile(r"\S@\S")
-_RULE = re.compile(r"[_=*-]{10,}|[_=*-]{3,} ?[^\s_=*-].{1,80}?[_=*-]{2,}")
+_RULE = re.compile(r"[_=*—–─━-]{10,}|[_=*—–─━-]{3,} ?[^\s_=*—–─━-].{1,80}?[_=*—–─━-]{2,}")
 _FORWARDED = re.compile(
     r"(?:begin forwarded message|anfang der weitergeleiteten nachricht|begin doorgestuurd bericht"
     r"|original message|ursprüngliche nachricht|oorspronkelijk bericht) ?:?",
     re.IGNORECASE,
 )
-_SENT_FROM = re.compile(
-    r"(?:sent|get|gesendet|verstuurd|verzonden|von meine[mr]|vanaf mijn|envoyé|diese (?:nachricht|e-?mail) wurde"
-    r"|dit bericht is|outlook|laden sie|holen sie|download|virus-?free|virusvrij|virenfrei)\b.*",
-    re.IGNORECASE,
-)
-_SENT_WITH = re.compile(
-    r".{0,60}\b(?:outlook|iphone|ipad|ios|android|galaxy|huawei|xiaomi)\b.{0,60}", re.IGNORECASE
-)
-"""What a phone or a program adds names it, in whatever language; no move does."""
 _SIGNATURE = re.compile(r"[-–—]{1,3}\s*")
-_NAMED = r"(?: [\w.'-]{1,20}){0,2}"
-_HELLO = re.compile(
-    rf"(?:hi|hello|hey|dear|hoi|hallo|dag|beste|hé|goede(?:morgen|middag|navond)|gute[nr] (?:morgen|tag|abend)"
-    rf"|good (?:morning|afternoon|evening)|moin|servus|liebe[rs]?|hej(?:san)?|hei|moi|terve|bonjour|salut"
-    rf"|hola|buen(?:os|as) (?:d[ií]as|tardes|noches)|ciao|buongiorno|salve|cześć|dzień dobry|witam|olá|oi"
-    rf"|bom dia|boa (?:tarde|noite)|ahoj|dobrý den|merhaba|selam|привет|здравствуйте|добрый день){_NAMED}",
-    re.IGNORECASE,
-)
-_THANKS = re.compile(
-    r"(?:many |vielen |hartelijk |heel erg )?(?:thanks?|thank you|thx|bedankt|dankjewel|dank je|dank u|danke?"
-    r"|merci|(?:mange )?tak|takk|tack|gracias|grazie(?: mille)?|dzięki|dziękuję|obrigad[oa]|kiitos|díky"
-    r"|děkuji|teşekkürler|спасибо)"
-    r"(?: (?:a lot|very much|so much|you|all|again|wel|alvast|schön|sehr|im voraus|in advance|everyone"
-    r"|for waiting|a million|en groet(?:en)?)){0,2}",
-    re.IGNORECASE,
-)
-_BYE = re.compile(
-    rf"(?:(?:all the )?best(?: wishes| regards)?|(?:kind |warm )?regards|cheers|yours|sincerely|greetings|love"
-    rf"|(?:met )?(?:vriendelijke |hartelijke |lieve )?(?:groet(?:en|jes)?|gr)|mvg|vr ?gr|tot ziens|doei|bye"
-    rf"|(?:mit |viele |liebe |beste |schöne |herzliche |freundliche[nr]? |mit freundlichen )?(?:grüße[n]?|gruß"
-    rf"|gruss|gruesse|grüsse)|mfg|lg|vg|vlg|tschüss|x{{1,3}}|(?:(?:med )?(?:venlig|vennlig|kærlig) )?hilsen"
-    rf"|mvh|(?:(?:med )?vänliga )?hälsningar|(?:bien )?cordialement|amicalement|bonne journée"
-    rf"|(?:un )?(?:cordial )?saludos?|un abrazo|(?:(?:cordiali|distinti) )?saluti|pozdrawiam|abraços?"
-    rf"|(?:com os melhores )?cumprimentos|(?:ystävällisin )?terveisin|s pozdravem|saygılarımla|selamlar"
-    rf"|с уважением){_NAMED}",
-    re.IGNORECASE,
-)
-_BULLET = re.compile(r"(?:[-*•·‣▪>]|[0-9]{1,2}[.)])\s+")
-_QUOTES = "\"'`´‘’‚‛“”„‟«»‹›*_"
+_TOKEN = re.compile(r"/[a-z2-7]{26}\b", re.IGNORECASE)
 
 
 class OwnLine(str):
@@ -96,125 +68,242 @@ class OwnLine(str):
     Attributes:
         typed: the line as it was typed.
         joins: whether it may be the rest of the line above, which a mail program has broken.
+        closes: whether it stands where people close a mail, over nothing but their name: unless it is a move, it
+            says nothing.
     """
 
-    __slots__ = ("joins", "typed")
+    __slots__ = ("closes", "joins", "typed")
     typed: str
     joins: bool
+    closes: bool
 
-    def __new__(cls, text: str, typed: str, joins: bool = False) -> OwnLine:
+    def __new__(cls, text: str, typed: str, joins: bool = False, closes: bool = False) -> OwnLine:
         """Return a line from its normalised text."""
         made = super().__new__(cls, text)
-        made.typed, made.joins = typed, joins
+        made.typed, made.joins, made.closes = typed, joins, closes
         return made
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What tells the words of a mail's writer from those of others.
+
+    Args:
+        names: of the writer: as the last line, each is a signature.
+        addresses: email addresses of the writer and of ours, as of `without_tag`.
+        domain: of our addresses, lower-case.
+        site: how our links begin, without their scheme, lower-case.
+        sender: the name from which our mails come.
+    """
+
+    names: tuple[str, ...] = ()
+    addresses: frozenset[str] = frozenset()
+    domain: str = ""
+    site: str = ""
+    sender: str = ""
+
+    def begin_quote(self, line: str, talk: bool) -> bool:
+        """Whether a line has an address of ours or the writer's, or a link of ours; people talk about public pages."""
+        if any(self._is_known(found) for found in _ADDRESS.findall(line)):
+            return True
+        at = line.lower().find(f"{self.site}/") if self.site else -1
+        return at >= 0 and (not talk or _TOKEN.search(line, at) is not None)
+
+    def signatures(self) -> set[str]:
+        """Return the ways in which the writer may sign."""
+        found: set[str] = set()
+        for name in self.names:
+            whole = normalize_line(name).casefold()
+            parts = [part for part in re.split(r"[\s@]+", whole) if part]
+            if parts:
+                found |= {whole, *parts, parts[0][0], "".join(part[0] for part in parts)}
+        return found
+
+    def without_name(self, line: str) -> str:
+        """Return what stands before the writer's name at the end of a line; "" if it does not end so."""
+        for name in sorted(self.signatures(), key=len, reverse=True):
+            if len(name) > 2 and line.casefold().endswith(f" {name}"):
+                return line[: -len(name)].rstrip()
+        return ""
+
+    def _is_known(self, address: str) -> bool:
+        bare = without_tag(address.rstrip(".!?…*_"))
+        return bare.rpartition("@")[2] == self.domain or bare in self.addresses
+
+    def names_us(self, line: str) -> bool:
+        """Whether a line has the name from which our mails come."""
+        return bool(self.sender) and self.sender.casefold() in line.casefold()
+
+    def names_writer(self, line: str) -> bool:
+        """Whether a line has the whole name of the writer."""
+        return any(len(name) > 2 and name.casefold() in line.casefold() for name in self.names)
+
+
+def without_tag(address: str) -> str:
+    """Return an email address to compare: lower-case, and without what its owner added behind a `+`."""
+    local, _at, domain = address.lower().rpartition("@")
+    return f"{local.partition('+')[0]}@{domain}"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnText:
+    """What the writer of a mail wrote themself.
+
+    Args:
+        lines: as `own_lines` returns them.
+        doubtful: whether the quote begins where nothing but an address says so; what follows may be the writer's, too.
+    """
+
+    lines: tuple[OwnLine, ...] = ()
+    doubtful: bool = False
+
+
 def own_lines(text: str, name: str = "", *, talk: bool = False) -> tuple[OwnLine, ...]:
+    """Return the lines of `own_text`, knowing only the name of the writer."""
+    return own_text(text, Known((name,)), talk=talk).lines
+
+
+def own_text(text: str, known: Known, *, talk: bool = False) -> OwnText:
     """Return the writer's own lines, normalised: those above the quoted text, else those below it.
 
     Args:
         text: the mail's text as received.
-        name: the writer's name: as the last line it is a signature.
         talk: all of it is meant for people, so greetings and thanks are kept, too.
     """
     lines = [line[: LONGEST_LINE + 1] for line in text.split("\n", MOST_LINES_READ)[:MOST_LINES_READ]]
-    began = _quote_start(lines)
-    above = _without_courtesies(lines[:began], name, talk)
-    return above or _without_courtesies(_lines_below(lines[began:]), name, talk)
+    began, doubtful = _Quotes(lines, known, talk).start()
+    above = _without_courtesies(lines[:began], known, talk)
+    if above:
+        return OwnText(above, doubtful)
+    below = _lines_below(lines[began:])
+    ends, doubtful = _Quotes(below, known, talk).start()
+    return OwnText(_without_courtesies(below[:ends], known, talk), doubtful)
 
 
-def normalize_line(line: str) -> str:
-    """Normalise a line for parsing: no invisible characters, emoji, bullets, quotes or final punctuation."""
-    kept = []
-    for char in unicodedata.normalize("NFKC", line):
-        kind = unicodedata.category(char)
-        if kind == "Pd":
-            kept.append("-")
-        elif kind == "Cf":
-            continue
-        elif (
-            kind in ("So", "Sk") or kind[0] in "ZC" or char in "\ufe0e\ufe0f"
-        ):  # emoji, blanks, unassigned ones
-            kept.append(" ")
-        else:
-            kept.append(char)
-    text = " ".join("".join(kept).replace(",", " ").split())
-    text = _BULLET.sub("", text, count=1) if _BULLET.match(text) else text
-    return text.strip(_QUOTES).rstrip(" .;:!?…").strip(_QUOTES + " ")
-
-
-def _quote_start(lines: Sequence[str]) -> int:
-    """Return the index at which quoted text begins, or the number of lines."""
-    for index, line in enumerate(lines):
-        text = _visible(line)
-        if text.startswith(">") or MARKER.search(text):
-            return _attribution_start(lines, index, ours=not text.startswith(">"))
-        if SAY.match(text):
-            continue
-        if text and (_RULE.fullmatch(text) or _FORWARDED.fullmatch(text)):
-            return index
-        if text and (_attribution(lines, index) or _header_block(lines, index)):
-            return index
-    return len(lines)
-
-
-def _visible(line: str) -> str:
-    return "".join(char for char in line if unicodedata.category(char) != "Cf").replace("\xa0", " ").strip()
-
-
-def _attribution(lines: Sequence[str], index: int) -> bool:
-    """Whether "On …, Byzanz wrote:" begins here; mail clients wrap it into up to four lines."""
-    wrapped = _up_to_colon(lines, index)
-    text = " ".join(wrapped)
-    if len(text) > 500:
-        return False
-    if _DATED.fullmatch(text):
-        return True
-    # Any line could begin “Byzanz … wrote:”, so the last that can does: those above it are the writer's.
-    later = (number for number, line in enumerate(wrapped) if number and not line.startswith("<"))
-    return _NAMED_FIRST.fullmatch(text) is not None and not any(_attribution(lines, index + n) for n in later)
-
-
-def _up_to_colon(lines: Sequence[str], index: int) -> list[str]:
-    """Return the lines from here to one that ends as an attribution does; empty if none of four does."""
-    wrapped: list[str] = []
-    for line in lines[index : index + 4]:
-        bare = _visible(line)
-        if not bare or bare.startswith(">"):
-            return []
-        wrapped.append(bare)
-        if bare.endswith((":", "wrote")):
-            return wrapped
-    return []
-
-
-def _header_block(lines: Sequence[str], index: int) -> bool:
-    """Whether "From: … Sent: …" begins here, as Outlook and GMX write it above quoted text, in whatever language."""
-    labels = [line for line in map(_visible, lines[index : index + 8]) if line][:3]
-    if len(labels) > 1 and all(_LABEL.match(line) for line in labels[:2]):
-        return True
-    headers = len(labels) == 3 and all(_ANY_LABEL.match(line) for line in labels)
-    return headers and any(_HAS_ADDRESS.search(line) for line in labels[:2])
-
-
-def _attribution_start(lines: Sequence[str], index: int, *, ours: bool) -> int:
-    """Return the index at which the words that introduce a quote begin, in a language not known here.
+class _Quotes:
+    """Finds where quoted text begins among lines.
 
     Args:
-        ours: the quote is our own marker without a quote sign: the paragraph above it is ours, too.
+        lines: as received.
+        talk: all that is the writer's is meant for people.
     """
-    last = index
-    while last and not _visible(lines[last - 1]):
-        last -= 1
-    if ours:
-        while last and _visible(lines[last - 1]):
-            last -= 1
+
+    def __init__(self, lines: Sequence[str], known: Known, talk: bool) -> None:
+        self._lines = [visible(line) for line in lines]
+        self._known = known
+        self._talk = talk
+
+    def start(self) -> tuple[int, bool]:
+        """Return the index at which quoted text begins, or the number of lines, and whether that is doubtful."""
+        for index, text in enumerate(self._lines):
+            if text.startswith(">"):
+                return self._introduced(index), False
+            if MARKER.search(text):
+                return self._above_marker(index), False
+            if not text or SAY.match(text):
+                continue
+            if _RULE.fullmatch(text) or _FORWARDED.fullmatch(text):
+                return index, False
+            if self._is_attribution(index) or self._is_header_block(index):
+                return index, False
+            if self._known.begin_quote(text, self._talk):
+                return self._wrapped_above(index), self._is_doubtful(index)
+        return len(self._lines), False
+
+    def _is_attribution(self, index: int) -> bool:
+        """Whether "On …, Byzanz wrote:" begins here; mail clients wrap it into up to four lines."""
+        wrapped = self._up_to_colon(index)
+        text = " ".join(wrapped)
+        if not text or len(text) > 500:
+            return False
+        if _DATED.fullmatch(text):
+            return True
+        # Any line could begin “Byzanz … wrote:”, so the last that can does: those above it are the writer's.
+        later = (number for number, line in enumerate(wrapped) if number and not line.startswith("<"))
+        named = _NAMED_FIRST.fullmatch(text) or (self._known.names_us(text) and _DATE.search(wrapped[0]))
+        return bool(named) and not any(self._is_attribution(index + n) for n in later)
+
+    def _up_to_colon(self, index: int) -> list[str]:
+        """Return the lines from here to one that ends as an attribution does; empty if none of four does."""
+        wrapped: list[str] = []
+        for text in self._lines[index : index + MOST_WRAPPED]:
+            if not text or text.startswith(">"):
+                return []
+            wrapped.append(text)
+            if text.endswith((":", "wrote")):
+                return wrapped
+        return []
+
+    def _is_header_block(self, index: int) -> bool:
+        """Whether "From: … Sent: …" begins here, as Outlook and GMX write it above quoted text, in any language."""
+        labels = [line for line in self._lines[index : index + 8] if line][:4]
+        if len(labels) > 1 and all(_LABEL.match(line) for line in labels[:2]):
+            return True
+        if len(labels) < 3 or not all(_ANY_LABEL.match(line) for line in labels[:3]):
+            return False
+        if any(_HAS_ADDRESS.search(line) for line in labels[:2]):
+            return True
+        named = any(self._known.names_us(line) or self._known.names_writer(line) for line in labels)
+        return named and any(_DATE.search(line) for line in labels)
+
+    def _wrapped_above(self, index: int) -> int:
+        """Return the index at which begins what a line with a known address belongs to."""
+        first = index
+        while first > 0 and index - first < MOST_WRAPPED:
+            text, above = self._lines[first], self._lines[first - 1]
+            cut = text.startswith(("<", "(")) or above.endswith(("<", "(")) or _ADDRESS.match(text)
+            header = _ANY_LABEL.match(text) and _ANY_LABEL.match(above)
+            if not above or SAY.match(above) or not (cut or header or _DATE.search(above)):
+                break
+            first -= 1
+        return first
+
+    def _is_doubtful(self, index: int) -> bool:
+        """Whether nothing but a known address says that a quote begins here."""
+        text = self._lines[index]
+        alone = _ADDRESS.sub("", text).strip(" <>()[]") == ""
+        below = next((line for line in self._lines[index + 1 :] if line), "")
+        introduces = self._up_to_colon(index) or _ANY_LABEL.match(text) or below.startswith(">")
+        return not (alone or introduces or _DATE.search(_ADDRESS.sub("", text)))
+
+    def _introduced(self, index: int) -> int:
+        """Return the index at which the words begin that introduce a quote, in a language not known here."""
+        last = self._without_blanks(index)
+        if not last:
+            return last
+        above = self._lines[last - 1]
+        if above.endswith(":") or (self._known.names_us(above) and _DATE.search(above)):
+            return self._dated_above(last - 1)
         return last
-    if last and _visible(lines[last - 1]).endswith(":"):
-        last -= 1
-        if last and re.search(r"@|\b[0-9]{4}\b", lines[last - 1]):
-            last -= 1
-    return last
+
+    def _above_marker(self, index: int) -> int:
+        """Return the index at which the quote begins whose marker has no quote sign: the paragraph above it is ours."""
+        last = self._paragraph_above(self._without_blanks(index))
+        above = self._without_blanks(last)
+        begins = self._paragraph_above(above)
+        if above and self._lines[above - 1].endswith(":"):
+            return self._dated_above(above - 1)
+        if above - begins > 1 and all(_ANY_LABEL.match(line) for line in self._lines[begins:above]):
+            return begins
+        return last
+
+    def _without_blanks(self, index: int) -> int:
+        while index and not self._lines[index - 1]:
+            index -= 1
+        return index
+
+    def _paragraph_above(self, index: int) -> int:
+        while index and self._lines[index - 1]:
+            index -= 1
+        return index
+
+    def _dated_above(self, index: int) -> int:
+        """Return the index from which on lines belong to one that ends with a colon: they have a date or an address."""
+        for _ in range(MOST_WRAPPED - 1):
+            if not index or not re.search(rf"@|{_DATE.pattern}", self._lines[index - 1]):
+                break
+            index -= 1
+        return index
 
 
 def _lines_below(lines: Sequence[str]) -> list[str]:
@@ -232,46 +321,64 @@ def _lines_below(lines: Sequence[str]) -> list[str]:
             runs.append([])
         else:
             runs[-1].append(lines[index])
-    between = [line for run in runs if any(not _visible(line) for line in run) for line in run]
+    between = [line for run in runs if any(not visible(line) for line in run) for line in run]
     return between + list(lines[last + 1 :])
 
 
-def _without_courtesies(lines: Sequence[str], name: str, talk: bool) -> tuple[OwnLine, ...]:
+def _without_courtesies(lines: Sequence[str], known: Known, talk: bool) -> tuple[OwnLine, ...]:
     """Return the lines without signature and, unless all of them are talk, without greetings and thanks."""
     found: list[OwnLine] = []
     for index, line in enumerate(lines):
         text, saying = normalize_line(line), SAY.match(line)
-        if not saying and _is_signature(lines, index, talk):
+        if not saying and _is_signature(lines, index, known, talk):
             break
-        if found and _BYE.fullmatch(text) and not (talk and _goes_on(lines[index + 1 :])):
+        if found and courtesies.is_closing(text) and not (talk and _goes_on(lines[index + 1 :])):
             break
-        courteous = any(words.fullmatch(text) for words in (_HELLO, _THANKS, _BYE))
-        if _visible(line) if talk else text and not courteous:
+        if visible(line) if talk else says_something(text) and not courtesies.is_courtesy(text):
             typed = line.replace("\xa0", " ").strip()
-            found.append(OwnLine(text, typed, index > 0 and _may_continue(lines[index - 1], typed)))
-    names = _signatures(name)
+            apart = index > 0 and not visible(lines[index - 1])
+            joins = index > 0 and _may_continue(lines[index - 1], typed)
+            found.append(OwnLine(text, typed, joins, apart or typed.endswith((",", "，", "、", "!", "！"))))
+    return _signed(found, known)
+
+
+def _signed(found: list[OwnLine], known: Known) -> tuple[OwnLine, ...]:
+    """Return the lines without their writer's name at the end; the closing over it is marked."""
+    names = known.signatures()
+    signed = False
     while len(found) > 1 and found[-1].casefold().lstrip("-/ ") in names:
         found.pop()
-    return tuple(found)
+        signed = True
+    closing = -1
+    if len(found) > 1:
+        last = found[-1]
+        words = last if signed else known.without_name(last)
+        closing = len(found) - 1 if words and last.closes and courtesies.may_close(words) else -1
+    return tuple(OwnLine(line, line.typed, line.joins, n == closing) for n, line in enumerate(found))
 
 
-def _is_signature(lines: Sequence[str], index: int, talk: bool) -> bool:
-    """Whether a signature begins here, or a line that a program adds; talk may mention a telephone, too."""
-    bare = _visible(lines[index])
+def _is_signature(lines: Sequence[str], index: int, known: Known, talk: bool) -> bool:
+    """Whether a signature begins here, or a line that a program adds."""
+    bare = visible(lines[index])
     if not bare or _SIGNATURE.fullmatch(bare):
         return bool(bare)
-    added = [words.fullmatch(bare) is not None for words in (_SENT_FROM, _SENT_WITH)]
-    if not talk:
-        return any(added)
-    if any(map(_visible, lines[index + 1 :])):
+    if courtesies.begins_added(bare) and not talk:
+        return True
+    if not courtesies.is_added(bare, talk=talk) and not (
+        talk and courtesies.begins_added(bare) and index > 0 and not visible(lines[index - 1])
+    ):
         return False
-    return all(added) or (any(added) and index > 0 and not _visible(lines[index - 1]))
+    below = [text for text in map(visible, lines[index + 1 :]) if text]
+    return all(
+        courtesies.is_added(text, talk=talk) or normalize_line(text).casefold() in known.signatures()
+        for text in below
+    )
 
 
 def _goes_on(lines: Sequence[str]) -> bool:
     """Whether more follows than the name under a closing, and what a telephone adds or a signature says below."""
     below = itertools.takewhile(
-        lambda line: not _SIGNATURE.fullmatch(line), filter(None, map(_visible, lines))
+        lambda line: not _SIGNATURE.fullmatch(line), filter(None, map(visible, lines))
     )
     return len(list(below)) > 2
 
@@ -280,12 +387,3 @@ def _may_continue(above: str, line: str) -> bool:
     """Whether a mail program may have broken one line into these two: the first word had no room above."""
     above = above.rstrip()
     return len(above) <= WIDEST and len(above) + 1 + len(line.split(" ", 1)[0]) > NARROWEST
-
-
-def _signatures(name: str) -> set[str]:
-    """Return the ways in which a person of this name may sign."""
-    whole = normalize_line(name).casefold()
-    parts = [part for part in re.split(r"[\s@]+", whole) if part]
-    if not parts:
-        return set()
-    return {whole, *parts, parts[0][0], "".join(part[0] for part in parts)}

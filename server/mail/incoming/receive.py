@@ -167,7 +167,8 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
     row = _claim(raw, recipient, now)
     if row is None:
         return _left_alone("repeated", "seen before")
-    message = reply.parse_reply(raw, sender, talk=talk)
+    known = reply.known_of((access.seat.name, person.name), person.email or "")
+    message = reply.parse_reply(raw, sender, talk=talk, known=known)
     ignored = _why_ignored(message, _same_address(message.sender, person.email or ""), talk)
     if ignored is not None:
         return _finish(row, access, "auto", Fact("ignored", {"why": ignored}), now)
@@ -188,6 +189,7 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
     if understood:
         deliverability.mark_reachable(person.id, now)
     done = words.carry_out(access, asked, row, now)
+    done.cut = done.said and message.doubtful
     told = done if done.needs_answer else None
     return _finish(row, access, done.kind, done.as_fact(), now, told, talk, seldom=not understood)
 

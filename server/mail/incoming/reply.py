@@ -7,20 +7,27 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from email.utils import parseaddr
 
+from server.config import settings
 from server.mail.incoming import automatic, html_text, mime, quoting
 from server.mail.incoming.mime import Part
-from server.mail.incoming.quoting import OwnLine
+from server.mail.incoming.quoting import Known, OwnLine
 from server.store.facts import Fact
 
 LARGEST_MAIL = 5 * 1024 * 1024
 """Bytes of a mail that are read: enough for a photograph in a signature, not for a film."""
+MOST_CHARACTERS = 2 * mime.LONGEST_BODY
+"""Characters of all texts in a mail that are read."""
 MOST_OWN_LINES = 40
 """The writer's own lines; a mail with more is no answer to a question."""
 _ADDRESS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u0080-\U0010ffff-]{1,64}@[A-Za-z0-9.\u0080-\U0010ffff_-]{1,255}"
 _BARE = re.compile(_ADDRESS)
 _IN_ANGLES = re.compile(rf"([^<>]*)<\s*({_ADDRESS})\s*>\s*")
+_LETTER = re.compile(r"(?:^|>)[^<>]*\w")
+"""Any text between tags, seen or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class Reply:
     Args:
         sender: the only address in its From, lower-case; empty if there is none, or more than one.
         lines: the writer's own lines, without quotes and signature and, unless all are talk, without greetings.
+        doubtful: whether more of it could be the writer's: the quote begins where nothing but an address says so.
         ignored: why it is not a person's reply; None if it may be one.
         doubt: what suggests that no person wrote it; then it counts only if it can be read.
     """
@@ -38,15 +46,17 @@ class Reply:
     lines: tuple[OwnLine, ...] = ()
     ignored: Fact | None = None
     doubt: Fact | None = None
+    doubtful: bool = False
 
 
-def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False) -> Reply:
+def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False, known: Known | None = None) -> Reply:
     """Parse a mail; accepts any bytes and never raises.
 
     Args:
         raw: the mail as received.
         envelope_sender: of `MAIL FROM`, empty for `<>`.
         talk: all that its writer wrote is meant for people.
+        known: as of `known_of`; what the mail itself says about its writer is added.
     """
     if len(raw) > LARGEST_MAIL:
         return Reply("", ignored=Fact("too_big"))
@@ -55,8 +65,29 @@ def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False) -> Repl
     reason = automatic.proof(message, envelope_sender)
     if reason is not None:
         return Reply(sender, ignored=reason)
-    lines = quoting.own_lines(body_text(message), name, talk=talk)[: MOST_OWN_LINES + 1]
-    return Reply(sender, lines, doubt=automatic.sign(message, envelope_sender, sender))
+    known = known or Known()
+    addresses = known.addresses | ({quoting.without_tag(sender)} if sender else set())
+    known = replace(known, names=(name, *known.names), addresses=addresses)
+    own = quoting.own_text(body_text(message), known, talk=talk)
+    doubt = automatic.sign(message, envelope_sender, sender)
+    return Reply(sender, own.lines[: MOST_OWN_LINES + 1], doubt=doubt, doubtful=own.doubtful)
+
+
+def known_of(names: Sequence[str], address: str) -> Known:
+    """Return what tells the words of a person from those of others, whom they quote: their addresses and ours.
+
+    Args:
+        names: by which we know the person, and by which they may sign.
+    """
+    ours = settings()
+    sender, from_address = parseaddr(ours.mail_from)
+    return Known(
+        names=tuple(names),
+        addresses=frozenset(quoting.without_tag(each) for each in (address, from_address) if each),
+        domain=(ours.mail_domain or "").lower(),
+        site=ours.base_url.lower().rstrip("/").partition("://")[2],
+        sender=sender,
+    )
 
 
 def fingerprint(raw: bytes, recipient: str) -> str:
@@ -92,20 +123,82 @@ def subject(message: Part) -> str:
     return mime.decode_header(message.header("subject"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Text of a mail.
+
+    Args:
+        html: whether its writer wrote it as HTML.
+        named: whether it has the name of a file.
+    """
+
+    text: str
+    html: bool = False
+    named: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.text.strip())
+
+
 def body_text(message: Part) -> str:
-    """Return the text of a mail, or its HTML converted to text; empty if it has neither."""
-    pages = ""
-    for part in mime.walk(message):
-        if part.is_attachment or part.kind not in ("text/plain", "text/html"):
-            continue
-        if part.kind == "text/plain":
-            text = part.text()
-            if text.strip():
-                flowed = part.parameter("format").lower() == "flowed"
-                return unflow(text, joined=part.parameter("delsp").lower() == "yes") if flowed else text
-        elif not pages:
-            pages = html_text.as_text(part.text())
-    return pages
+    """Return what the writer of a mail saw as its text: all its parts, HTML converted to text; empty if it has none.
+
+    Mails within the mail and attached files are not its text.
+    """
+    return _text(message, _Left()).text
+
+
+@dataclass(slots=True)
+class _Left:
+    """How many parts of a mail, and characters of their texts, may still be read."""
+
+    parts: int = mime.MOST_PARTS
+    characters: int = MOST_CHARACTERS
+
+
+def _text(part: Part, left: _Left) -> _Text:
+    """Return the text of a part and of those in it."""
+    left.parts -= 1
+    if part.is_attachment or left.parts < 0:
+        return _Text("")
+    if not part.kind.startswith("multipart/"):
+        return _leaf(part, left)
+    found = [_text(child, left) for child in part.children()]
+    if part.kind == "multipart/alternative":
+        # The writer's program made the plain text of what they saw, and says there what it likes.
+        seen = [each for each in found if each.html] or [each for each in found if each]
+        return seen[-1] if seen else _Text("")
+    files = all(each.named for each in found if each)
+    texts = [each for each in found if each and (files or not each.named)]
+    return _Text("\n".join(each.text for each in texts), any(each.html for each in found))
+
+
+def _leaf(part: Part, left: _Left) -> _Text:
+    if part.kind not in ("text/plain", "text/html"):
+        return _Text("")
+    text = part.text()[: left.characters]
+    left.characters -= len(text)
+    if part.kind == "text/html":
+        return _Text(unarmored(html_text.as_text(text)), bool(_LETTER.search(text)), part.is_named)
+    if part.parameter("format").lower() == "flowed":
+        text = unflow(text, joined=part.parameter("delsp").lower() == "yes")
+    return _Text(unarmored(text), named=part.is_named)
+
+
+def unarmored(text: str) -> str:
+    """Return a text that is signed by PGP without its armour (RFC 9580, section 7); any other unchanged."""
+    lines = text.strip().split("\n")
+    if lines[0].rstrip() != "-----BEGIN PGP SIGNED MESSAGE-----":
+        return text
+    bare = [line.rstrip() for line in lines]
+    begins = bare.index("") + 1 if "" in bare else len(lines)
+    ends = (
+        bare.index("-----BEGIN PGP SIGNATURE-----") if "-----BEGIN PGP SIGNATURE-----" in bare else len(lines)
+    )
+    after = (
+        bare.index("-----END PGP SIGNATURE-----") + 1 if "-----END PGP SIGNATURE-----" in bare else len(lines)
+    )
+    return "\n".join([*(line.removeprefix("- ") for line in lines[begins:ends]), *lines[max(ends, after) :]])
 
 
 def unflow(text: str, *, joined: bool = False) -> str:

@@ -32,7 +32,7 @@ def test_blocks_are_lines_and_their_spaces_collapse(markup: str, lines: list[str
     "hidden",
     [
         *("<style>p{color:red}</style>", "<script>if (1 < 2) bid()</script>", "<title>bid</title>"),
-        *("<head><title>bid</title>bid</head>", "<SCRIPT type='x'>bid</SCRIPT >", "<!-- bid -- > bid -->"),
+        *("<SCRIPT type='x'>bid</SCRIPT >", "<!-- bid -- > bid -->"),
         *("<textarea>bid</textarea>", "<svg><text>bid</text></svg>", "<!DOCTYPE bid>", "<?xml bid?>"),
         *("<select><option>bid</select>", "<noscript>bid</noscript>", "<template>bid</template>"),
     ],
@@ -44,8 +44,95 @@ def test_what_is_invisible_is_left_out(hidden: str) -> None:
 def test_what_is_invisible_without_an_end_hides_the_rest() -> None:
     assert as_text("pass<script>bid") == "pass"
     assert as_text("pass<!-- bid") == "pass"
-    assert as_text("pass<script/> bid") == "pass bid"
+    assert as_text("pass<script/> bid") == "pass"  # to browsers, it is no empty element
     assert as_text("pass</script> bid") == "pass bid"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        *("<s>bid</s>", "<del>bid</del>", "<strike>bid</strike>", "<S CLASS=x><b>bid</b></S>"),
+        *("<span style='text-decoration: line-through'>bid</span>", "<div style='display:none'>bid</div>"),
+        *("<b style='TEXT-DECORATION:underline line-through !important'>bid</b>", "<p hidden>bid</p>"),
+        *("<span style='text-decoration-line:line-through'>bid</span>", "<s><p>bid</p></s>"),
+        *(
+            "<div style='color:red;Display : None !important'>bid</div>",
+            "<i style='visibility:hidden'>bid</i>",
+        ),
+        *(
+            "<b style='font-size:0'>bid</b>",
+            "<b style='font-size:0.0px'>bid</b>",
+            "<b style='font-size:1px'>bid</b>",
+        ),
+        *("<div style='font-size:0'><b style='font-size:2em'>bid</b></div>", "<b style='opacity:0'>bid</b>"),
+        *("<div style='mso-hide:all'>bid</div>", "<div style='max-height:0;overflow:hidden'>bid</div>"),
+        *("<b style='color:transparent'>bid</b>", "<div class='x gmail_signature'>bid</div>"),
+        *(
+            "<style>.h{display:none}</style><p class=h>bid</p>",
+            "<style>p.h, #i{opacity:0}</style><p id=i>bid</p>",
+        ),
+        "<style>/* x */ @media print{b{color:red}} .h{text-decoration:line-through}</style><p class=h>bid</p>",
+    ],
+)
+def test_what_its_writer_did_not_see_or_struck_out_is_left_out(markup: str) -> None:
+    assert as_text(f"<p>pass</p>{markup}<p>tax</p>").split() == ["pass", "tax"]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        *("<div style='display:block'>bid</div>", "<b style='font-size:10px'>bid</b>", "<u>bid</u>"),
+        *(
+            "<div style='font-size:0'><b style='font-size:14px'>bid</b></div>",
+            "<b style='opacity:0.9'>bid</b>",
+        ),
+        *(
+            "<div style='visibility:hidden'><b style='visibility:visible'>bid</b></div>",
+            "<p style='hidden'>bid</p>",
+        ),
+        *("<p style='display:none'>x<p>bid</p>", "<div style='max-height:0'>bid</div>", "<ins>bid</ins>"),
+        *("<s></s>bid", "<s>x</s>bid</s>", "<style>@media print{.h{display:none}}</style><p class=h>bid</p>"),
+        *("<style>.g{display:none}</style><p class=h>bid</p>", "<style>:::x{display:none}</style><p>bid</p>"),
+        "<style>a:hover{display:none}</style><a>bid</a>",
+    ],
+)
+def test_what_its_writer_saw_is_kept(markup: str) -> None:
+    assert "bid" in as_text(f"<p>pass</p>{markup}").split()
+
+
+def test_text_with_line_breaks_of_its_own_keeps_them() -> None:
+    assert as_text("<pre>pass\n\n&gt; bid</pre>").split("\n") == ["pass", "", "> bid", ""]
+    assert as_text("<div style='white-space: pre-wrap'>pass\nbid</div>").split("\n") == ["pass", "bid", ""]
+    assert as_text("<div>pass\nbid</div>").split("\n") == ["pass bid", ""]
+
+
+def test_what_is_struck_out_goes_on_in_the_next_block_until_it_ends() -> None:
+    assert as_text("<div><s>pass</div><div>bid</s>tax</div>").split() == ["tax"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            'class="gmail_quote"',
+            "class='x yahoo_quoted'",
+            "id=ydp1a2yahoo_quoted_77",
+            'class="moz-cite-prefix"',
+        ),
+        *('class="gmail_quote gmail_quote_container"', "class=protonmail_quote", "class=zmail_extra"),
+    ],
+)
+def test_what_a_program_marks_as_a_quote_is_one(name: str) -> None:
+    assert as_text(f"pass<div {name}>bid</div>tax").split("\n") == ["pass", "> bid", "tax"]
+    lines = as_text(f"pass<div {name}>Ann:<blockquote>bid</blockquote>tax</div>").split("\n")
+    assert lines == ["pass", RULE, "Ann:", "> bid", "tax", ""]  # answers may stand between its quotes
+
+
+def test_what_nests_too_deep_is_read_without_its_marks() -> None:
+    assert as_text("pass" + "<div>" * 300 + "bid" + "</div>" * 300 + "tax").split() == ["pass", "bid", "tax"]
+    assert as_text("<blockquote>" * 300 + "bid" + "</blockquote>" * 300 + "tax").split()[-1] == "tax"
+    assert as_text("<b>" * 100 + "pass" + "</b>" * 100 + "<s>bid</s>").split() == ["pass"]
+    assert as_text("<p>pass" * 300).split() == ["pass"] * 300
 
 
 def test_quotes_are_marked_by_their_depth() -> None:
@@ -56,8 +143,8 @@ def test_quotes_are_marked_by_their_depth() -> None:
         "> c",
         "d",
     ]
-    assert as_text("<blockquote>" * 5 + "a") == "> > > a"
-    assert as_text("</blockquote></blockquote><blockquote>a") == "> a"
+    assert as_text("<blockquote>" * 5 + "a").strip() == "> > > a"
+    assert as_text("</blockquote></blockquote><blockquote>a").strip() == "> a"
     assert as_text("<blockquote>a<br><br>b</blockquote>") == "> a\n>\n> b\n"
 
 
@@ -75,7 +162,7 @@ def test_where_outlook_quotes_a_rule_is_drawn(start: str) -> None:
         assert RULE not in lines
         return
     assert lines[:2] == ["pass", ""]
-    assert lines[-2:] == [RULE, "bid"] or lines[-3:] == [RULE, "", "bid"]
+    assert [line for line in lines[2:] if line] == [RULE, "bid"]
 
 
 def test_other_blocks_draw_no_rule() -> None:

@@ -236,3 +236,39 @@ def test_parts_are_walked_in_order_and_not_too_deep() -> None:
 def test_only_a_multipart_with_a_boundary_has_parts() -> None:
     assert mime.parse(b"Content-Type: text/plain; boundary=b\n\n--b\n\na\n--b--").subparts() == []
     assert mime.parse(b"Content-Type: multipart/mixed\n\n--\n\na\n----").subparts() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ("boundary*0=b; boundary*1=1", "b1"),
+        ("boundary*0=b; boundary*1=1; boundary*3=x", "b1"),
+        ("boundary*=utf-8''b%31", "b1"),
+        ("boundary*0*=utf-8''b%; boundary*1*=%31", "b%1"),
+        ("boundary*0*=us-ascii'en'%62; boundary*1=\"1\"", "b1"),
+        ("boundary=b1; boundary*0=x", "b1"),
+        ("boundary*1=1; boundary*0=b", "b1"),
+        ("boundary*x=1", ""),
+        ("boundary*=b1", "b1"),
+    ],
+)
+def test_a_parameter_in_pieces_or_encoded(given: str, value: str) -> None:
+    part = mime.parse(f"Content-Type: multipart/mixed; {given}\n\n--b1\n\npass\n--b1--".encode())
+    assert part.parameter("boundary") == value
+    assert part.subparts() == ([b"\npass"] if value == "b1" else [])
+
+
+@pytest.mark.parametrize(
+    ("charset", "python"),
+    [
+        *(
+            ("windows-874", "cp874"),
+            ("TIS-620", "tis-620"),
+            ("ks_c_5601-1987", "cp949"),
+            ("ISO-2022-KR", "iso2022_kr"),
+        ),
+        *(("iso-8859-8-i", "iso-8859-8"), ("windows-31j", "cp932"), ("utf-32", "utf-32"), ("cp866", "cp866")),
+    ],
+)
+def test_charsets_under_the_names_that_mails_use(charset: str, python: str) -> None:
+    assert mime.decode("pass 1".encode(python), charset) == "pass 1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.mail.incoming import quoting
+from server.mail.incoming.lines import normalize_line
 
 QUOTE = "> Bid for the lot, or pass.\n> Your hand\n"
 
@@ -146,8 +147,8 @@ def test_a_farewell_ends_ones_own_words_but_at_their_beginning() -> None:
 def test_ones_own_name_at_the_end_is_a_signature(signed: str) -> None:
     assert own(f"pass\n{signed}") == ("pass",)
     assert own(f"pass\n{signed}\n{signed}") == ("pass",)
-    assert own(f"{signed}\npass") == (quoting.normalize_line(signed), "pass")
-    assert own(signed) == (quoting.normalize_line(signed),)
+    assert own(f"{signed}\npass") == (normalize_line(signed), "pass")
+    assert own(signed) == (normalize_line(signed),)
 
 
 def test_another_name_is_a_line() -> None:
@@ -164,7 +165,15 @@ def test_another_name_is_a_line() -> None:
     [
         ("  bid\xa0olive1,  olive2 ", "bid olive1 olive2"),
         ("pass.", "pass"),
-        ("pass!?…", "pass"),
+        ("pass!…", "pass"),
+        ("pass!?…", "pass!?"),
+        ("pass ?", "pass ?"),
+        *((f"pass{mark}", "pass?") for mark in "?？؟;;﹖❓❔⁇⸮⁉"),
+        ("¿pass?", "?pass?"),
+        ("\u200fpass\u200e", "pass"),
+        ("\u2066pass\u2069", "pass"),
+        ("\u1427", ""),
+        ("\u3164pass\u2800", "pass"),
         ("“pass”", "pass"),
         ('"pass."', "pass"),
         ('" pass "', "pass"),
@@ -189,7 +198,7 @@ def test_another_name_is_a_line() -> None:
     ],
 )
 def test_a_line_is_read_without_what_clients_and_phones_add(line: str, plain: str) -> None:
-    assert quoting.normalize_line(line) == plain
+    assert normalize_line(line) == plain
 
 
 def test_no_more_is_read_than_there_may_be() -> None:

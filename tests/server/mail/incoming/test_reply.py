@@ -67,18 +67,60 @@ def parts(*pieces: tuple[bytes, bytes]) -> mime.Part:
 PLAIN, HTML = b"Content-Type: text/plain", b"Content-Type: text/html"
 
 
-def test_the_first_plain_text_that_says_something_counts() -> None:
-    assert reply.body_text(parts((PLAIN, b" \n"), (PLAIN, b"pass"), (PLAIN, b"bid"))) == "pass"
-    assert reply.body_text(parts((HTML, b"<p>no</p>"), (PLAIN, b"pass"))) == "pass"
+def test_every_text_of_a_mail_is_read() -> None:
+    assert reply.body_text(parts((PLAIN, b" \n"), (PLAIN, b"pass"), (PLAIN, b"bid"))) == "pass\nbid"
+    assert reply.body_text(parts((HTML, b"<b>say hello</b>"), (PLAIN, b"pass"))) == "say hello\npass"
+    picture = b"Content-Type: image/png\nContent-Disposition: inline; filename=a.png"
+    assert (
+        reply.body_text(parts((PLAIN, b"say hello"), (picture, b"x"), (PLAIN, b"pass"))) == "say hello\npass"
+    )
+    assert reply.body_text(parts((picture, b"x"))) == ""
+
+
+def test_files_and_mails_in_a_mail_are_not_its_text() -> None:
     attached = PLAIN + b"\nContent-Disposition: attachment; filename=x"
     assert reply.body_text(parts((attached, b"no"), (PLAIN, b"pass"))) == "pass"
+    named = PLAIN + b"; name=notes.txt"
+    assert reply.body_text(parts((PLAIN, b"pass"), (named, b"no"))) == "pass"
+    assert reply.body_text(parts((named, b"pass"))) == "pass"  # programs that name the text itself
+    mail = b"Content-Type: message/rfc822"
+    assert reply.body_text(parts((PLAIN, b"pass"), (mail, b"Subject: x\n\nno"))) == "pass"
     assert reply.body_text(parts((b"Content-Type: text/calendar", b"no"), (PLAIN, b"pass"))) == "pass"
+    digest = b"Content-Type: multipart/digest; boundary=d"
+    assert reply.body_text(parts((PLAIN, b"pass"), (digest, b"--d\n\nSubject: x\n\nno\n--d--"))) == "pass"
 
 
-def test_without_plain_text_the_first_html_counts() -> None:
-    assert reply.body_text(parts((HTML, b"pass"), (HTML, b"bid"))) == "pass"
-    assert reply.body_text(parts((PLAIN, b""), (HTML, b"pass"))) == "pass"
-    assert reply.body_text(parts((b"Content-Type: image/png", b"x"))) == ""
+@pytest.mark.parametrize(
+    ("plain", "page", "seen"),
+    [
+        (b"pass", b"<p>pass</p>", "pass"),
+        (b"Your mail program cannot show HTML.", b"<p>pass</p>", "pass"),
+        (b"pass\nbid olive1", b"<p><s>pass</s></p><p>bid olive1</p>", "bid olive1"),
+        (b"pass", b"<p><s>pass</s></p>", ""),
+        (b"pass", b"<div style='display:none'>pass</div>", ""),
+        (b"pass", b"<img src=x>", "pass"),
+        (b"pass", b"", "pass"),
+        (b"", b"<p>pass</p>", "pass"),
+    ],
+)
+def test_of_two_versions_the_one_that_its_writer_saw_is_read(plain: bytes, page: bytes, seen: str) -> None:
+    both = mime.parse(
+        b"Content-Type: multipart/alternative; boundary=b\n\n"
+        b"--b\n%b\n\n%b\n--b\n%b\n\n%b\n--b--" % (PLAIN, plain, HTML, page)
+    )
+    assert reply.body_text(both).strip() == seen
+
+
+def test_a_signed_text_is_read_without_its_armour() -> None:
+    signed = (
+        "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\npass\n- -- \nAlice\n"
+        "-----BEGIN PGP SIGNATURE-----\n\nabcd\n=ef\n-----END PGP SIGNATURE-----\nbelow"
+    )
+    assert reply.unarmored(signed) == "pass\n-- \nAlice\nbelow"
+    assert reply.unarmored(signed.partition("\n-----BEGIN PGP SIGNATURE")[0]) == "pass\n-- \nAlice"
+    assert reply.unarmored("-----BEGIN PGP SIGNED MESSAGE-----") == ""
+    for other in ("pass", "> " + signed, "pass\n" + signed, ""):
+        assert reply.unarmored(other) == other
 
 
 # The author
