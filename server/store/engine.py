@@ -149,7 +149,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
         "foreign_keys=ON",
         "recursive_triggers=ON",  # else INSERT OR REPLACE bypasses the append-only triggers
         "secure_delete=ON",
-        f"busy_timeout={BUSY_SECONDS * 1000}",
+        f"busy_timeout={int(BUSY_SECONDS * 1000)}",
     ):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -218,12 +218,12 @@ def truncate_log() -> bool:
     engine = db.engine
     if engine.dialect.name != "sqlite":
         return True
-    with one_writer(engine, BUSY_SECONDS), engine.connect() as connection:
+    with one_writer(engine, BUSY_SECONDS), driver_errors(engine.dialect), engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA busy_timeout=2000")  # nobody else can write meanwhile
         try:
             busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
         finally:
-            connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
     return not busy
 
 
