@@ -317,16 +317,16 @@ def insert(
     """Insert a row, or update the one with the same key, if there is one, with `again`.
 
     Args:
-        key: the unique column.
+        key: the unique column, or several with commas.
         again: the columns to update; if None, the existing row stays as it is.
         where: a condition that the existing row must meet to be updated.
     """
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     row = dialect.insert(table).values(values)
     if again is None:
-        session.execute(row.on_conflict_do_nothing(index_elements=[key]))
+        session.execute(row.on_conflict_do_nothing(index_elements=key.split(",")))
     else:
-        session.execute(row.on_conflict_do_update(index_elements=[key], set_=again, where=where))
+        session.execute(row.on_conflict_do_update(index_elements=key.split(","), set_=again, where=where))
 
 
 def utc_now() -> datetime:
