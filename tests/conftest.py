@@ -23,7 +23,7 @@ from jinja2 import FileSystemBytecodeCache
 from byzanz import chance, games
 from server import create_app, play
 from server.mail.outgoing import deliver
-from server.store import engine, links, log, people, presence, totals
+from server.store import engine, links, log, people, presence, processes, totals
 from server.store.models import Game, Link, Person, Seat
 from server.web.game import kept
 from server.web.http import limiter
@@ -231,6 +231,7 @@ def app(request: pytest.FixtureRequest, database_url: str, apps: Callable[[str],
     presence.forget()
     totals.forget()
     deliver.forget()
+    processes.forget()
     with made.app_context():
         try:
             yield made

@@ -92,12 +92,13 @@ def _one_mail(args: Namespace) -> None:
 def _taken(sender: str | None, recipient: str | None) -> int:
     """Process the mail on standard input and return the reply code, one of `lmtp.ANSWERS`."""
     from server.mail.incoming import reply
-    from server.store import engine, migrate
+    from server.store import engine, migrate, processes
 
     app = _app()
     with app.app_context():
         try:
             migrate.check()
+            processes.check_clock()
             return _accept(app, sys.stdin.buffer.read(reply.LARGEST_MAIL + 1), sender, recipient)
         finally:
             engine.db.engine.dispose()

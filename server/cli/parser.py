@@ -110,8 +110,9 @@ def _server_message(error: Exception) -> str | None:
     from server.errors import Refused
     from server.play.positions import Broken
     from server.store.migrate import error_line
+    from server.store.processes import WrongClock
 
-    if isinstance(error, (ConfigError, Refused, Broken)):
+    if isinstance(error, (ConfigError, Refused, Broken, WrongClock)):
         return str(error)
     if isinstance(error, SQLAlchemyError):
         return f"the database: {error_line(error)}"
@@ -124,14 +125,16 @@ def app_context() -> Iterator[None]:
 
     Raises:
         ConfigError: a setting is missing or invalid, or the database cannot be used as it is.
+        WrongClock: the clock of this machine contradicts the database's.
     """
     # Imported here, so that commands about files start quickly.
     from server import create_app
-    from server.store import engine, migrate, totals
+    from server.store import engine, migrate, processes, totals
 
     with create_app().app_context():
         try:
             migrate.check()
+            processes.check_clock()
             yield
             totals.store()
         finally:

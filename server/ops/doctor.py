@@ -20,7 +20,7 @@ from server.ops import dns_checks, mail_checks, reach, surroundings
 from server.ops.finding import Finding, minute
 from server.play import history, positions
 from server.scheduler import heartbeat
-from server.store import alerts, engine, links, migrate
+from server.store import alerts, engine, links, migrate, processes
 from server.store.models import Alert, Entry, Game, Link, Outage, Person
 
 SAMPLE = 1_000
@@ -277,6 +277,8 @@ def _alerts(session: Session) -> Iterator[Finding]:
         remedy = "fix the cause, then clear the alert on the moderation desk"
         if alert.key == alerts.CLOCK_JUMPED:
             remedy = CLOCK_REMEDY
+        elif alert.key.startswith((processes.DATABASE_CLOCK, processes.MACHINE_CLOCK)):
+            remedy = "set that clock; the alert ends by itself"
         place = f", game {alert.game_id}" if alert.game_id else ""
         yield Finding(False, f"alert since {minute(alert.at)}{place}: {alert.text}", remedy)
     if not open_ones:

@@ -29,7 +29,7 @@ from server.community import results
 from server.config import settings
 from server.ops import reach, requests
 from server.scheduler import heartbeat, jobs
-from server.store import alerts, engine, migrate, totals
+from server.store import alerts, engine, migrate, processes, totals
 from server.store.models import WAITING, Alert, Game, Heartbeat, Mail, Turn
 from server.web import address
 
@@ -189,6 +189,11 @@ def _of_health(session: Session, stored: Mapping[str, int], now: datetime) -> It
     )
     in_doubt = alerts.find_open(session, alerts.CLOCK_JUMPED) is not None
     yield _gauge("byzanz_clock_in_doubt", "Whether the clock of a machine has jumped.", in_doubt)
+    yield _gauge(
+        "byzanz_clock_off_seconds",
+        "How far the clock of a process is from the database's, at most.",
+        processes.largest_difference(session, now),
+    )
     frozen = heartbeat.enforced_until(session, now, settings().tick) is None
     yield _gauge(
         "byzanz_clock_frozen", "Whether no deadline is enforced, after a jump or in an outage.", frozen
@@ -220,7 +225,7 @@ def alive() -> tuple[dict[str, Any], int]:
 
 @health.get("/readyz")
 def ready() -> tuple[dict[str, Any], int]:
-    """Report whether database, migrations and scheduler are in order; 503 with the reasons if not."""
+    """Report whether database, migrations, scheduler and clock are in order; 503 with the reasons if not."""
     reasons = _reasons()
     return {"status": "not ready" if reasons else "ready", "reasons": reasons}, 503 if reasons else 200
 
@@ -233,4 +238,9 @@ def _reasons() -> list[str]:
             silent = heartbeat.is_silent(session, "scheduler", engine.utc_now(), settings().tick)
     except SQLAlchemyError:  # its message may contain the database URL
         return ["the database does not answer"]
+    off = int(processes.clock_off().total_seconds())
+    if off:
+        return [
+            f"the clock of this machine is {abs(off)} seconds {'ahead of' if off > 0 else 'behind'} the database's"
+        ]
     return ["the scheduler sends no heartbeat"] if silent else []

@@ -34,7 +34,7 @@ from server.scheduler.jobs import (
     tick_turns,
     tick_unreached,
 )
-from server.store import outbox, presence, totals
+from server.store import outbox, presence, processes, totals
 from server.store.engine import committed, db, transaction, utc_now
 from server.store.queues import alone
 
@@ -98,6 +98,8 @@ class _Interval(IntervalTrigger):  # type: ignore[misc]  # APScheduler carries n
 class Scheduler:
     """Calls the ticks every few seconds, and the bots and the mailer right after each commit of this process.
 
+    While the clock of this machine contradicts the database's, it only goes on comparing them.
+
     Args:
         app: the application in whose context each tick runs.
         parts: the parts of the server that this process is: `web` only sends heartbeats, `scheduler` also runs jobs.
@@ -119,6 +121,7 @@ class Scheduler:
         self._answers = answers
         self._tick = settings.tick
         self._recorders = [heartbeat.HeartbeatRecorder(part, settings.tick) for part in parts]
+        self._process = processes.ProcessHeartbeat(parts)
         self._runs_jobs = "scheduler" in parts
         self._server = parse_mail_url(settings.mail_url) if self._runs_jobs else None
         self._helo = settings.sender_domain
@@ -138,7 +141,8 @@ class Scheduler:
         self._run_safely("heartbeats", lambda: self._record_heartbeats(started=False))
         if self._runs_jobs:
             self._run_safely("leases", self._free_leases)
-            self._run_safely("rules", self._follow_rules)
+            if not processes.clock_off():
+                self._run_safely("rules", self._follow_rules)
         self._schedule(self._tick, "heartbeats", self._record_heartbeats)
         self._schedule(self._tick, "presence", presence.store)
         self._schedule(TOTALS_INTERVAL, "totals", totals.store)
@@ -170,7 +174,10 @@ class Scheduler:
         self._scheduler.pause()
         self._scheduler.get_jobs()  # waits until none is being handed out: that would fail while all shut down
         self._scheduler.shutdown(wait=True)
+        if self._runs_jobs and not processes.clock_off():
+            self._run_safely("outcomes", lambda: deliver.store_outcomes(utc_now()))
         self._run_safely("totals", totals.store)
+        self._run_safely("the end", self._process.stop)
         if self._only_mailer is not None:
             self._only_mailer.close()
         if self._waker.is_alive():
@@ -199,13 +206,18 @@ class Scheduler:
         APScheduler, which may wait for days because of a step that was undone before this thread looked.
         """
         while not self._stopping.wait(LOOK_AT_CLOCK):
-            now = utc_now()
-            for job in self._scheduler.get_jobs():
-                if job.next_run_time > now + job.trigger.interval:
-                    job.modify(next_run_time=now)
-            self._scheduler.wakeup()
+            self._run_safely("clock watch", self._advance_jobs)
+
+    def _advance_jobs(self) -> None:
+        now = utc_now()
+        for job in self._scheduler.get_jobs():
+            if job.next_run_time > now + job.trigger.interval:
+                job.modify(next_run_time=now)
+        self._scheduler.wakeup()
 
     def _run_job(self, name: str, work: Callable[[], object]) -> None:
+        if processes.clock_off() and name != "heartbeats":
+            return
         if self._run_safely(name, work) and self._runs_jobs:
             totals.note(f"job:{name}", int(utc_now().timestamp()))
 
@@ -224,10 +236,18 @@ class Scheduler:
         while not self._stopping.is_set():
             committed.wait()
             committed.clear()
+            if processes.clock_off():
+                continue
             self._run_safely("bots", self._run_bots)
             self._run_safely("outbox", self._send_mail)
 
     def _record_heartbeats(self, started: bool = True) -> None:
+        if not self._process.send(utc_now):
+            LOGGER.error(
+                "the clock of this machine is wrong; nothing is done until it is right",
+                extra={"outage": True},
+            )
+            return
         for recorder in self._recorders:
             if recorder.part == "web" and self._answers is not None and not (started and self._answers()):
                 continue

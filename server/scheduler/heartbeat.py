@@ -1,5 +1,8 @@
 """Heartbeats of the parts of the server: a gap is an outage, which no clock counts (docs/promises.md 5).
 
+What is recorded here carries the time of the machine's clock, so only a process asks for it whose clock agrees with the
+database's (`server/store/processes.py`).
+
 When the machine's clock jumps against the monotonic one, nobody knows which time is right, so it is no outage. Then
 the server plays for nobody until the jump is undone or an administrator confirms the present time (`accept_clock`).
 """
@@ -11,12 +14,12 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.store import alerts
+from server.store import alerts, processes
 from server.store.engine import insert, transaction
 from server.store.facts import Fact
 from server.store.models import Heartbeat, Outage
 
-PARTS = ("web", "scheduler")
+PARTS = processes.CLOCK_PARTS
 LARGEST_STEP = timedelta(seconds=60)
 """A clock that jumps further than this is in doubt."""
 SHORTEST_OUTAGE = timedelta(seconds=60)

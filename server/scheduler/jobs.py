@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from sqlalchemy import func, select
 
@@ -220,7 +219,7 @@ def tick_digests(now: datetime, tick: float) -> int:
 
 def tick_nudges(now: datetime) -> int:
     """Send reminders of unanswered invitations, return how many, and try again addresses that failed for a time."""
-    return _each(lambda: deliverability.retry_due(now), lambda: organiser.send_nudges(now))[-1]
+    return sum(_each(lambda: deliverability.retry_due(now) and 0, lambda: organiser.send_nudges(now)))
 
 
 def tick_rematches(now: datetime) -> int:
@@ -270,16 +269,17 @@ def tick_purge(now: datetime, tick: float) -> int:
     return gone[-1] if enforced else 0
 
 
-def _each(*works: Callable[[], Any]) -> list[Any]:
+def _each(*works: Callable[[], int | None]) -> list[int]:
     """Do all of these, although some may fail, and return what each returned; then raise the first error, if any."""
-    done, errors = [], []
+    done: list[int] = []
+    errors: list[Exception] = []
     for work in works:
         try:
-            done.append(work())
+            done.append(work() or 0)
         except Exception as error:
             errors.append(error)
-    for error in errors[1:]:
-        LOGGER.error("a part of a job failed; it will run again at the next tick", exc_info=error)
+    for more in errors[1:]:
+        LOGGER.error("a part of a job failed; it will run again at the next tick", exc_info=more)
     if errors:
         raise errors[0]
     return done

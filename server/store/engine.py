@@ -182,7 +182,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
         "foreign_keys=ON",
         "recursive_triggers=ON",  # else INSERT OR REPLACE bypasses the append-only triggers
         "secure_delete=ON",
-        f"busy_timeout={BUSY_SECONDS * 1000}",
+        f"busy_timeout={int(BUSY_SECONDS * 1000)}",
     ):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -251,12 +251,12 @@ def truncate_log() -> bool:
     engine = db.engine
     if engine.dialect.name != "sqlite":
         return True
-    with one_writer(engine, BUSY_SECONDS), engine.connect() as connection:
+    with one_writer(engine, BUSY_SECONDS), driver_errors(engine.dialect), engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA busy_timeout=2000")  # nobody else can write meanwhile
         try:
             busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
         finally:
-            connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
     return not busy
 
 
@@ -350,16 +350,16 @@ def insert(
     """Insert a row, or update the one with the same key, if there is one, with `again`.
 
     Args:
-        key: the unique column.
+        key: the unique column, or several with commas.
         again: the columns to update; if None, the existing row stays as it is.
         where: a condition that the existing row must meet to be updated.
     """
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     row = dialect.insert(table).values(values)
     if again is None:
-        session.execute(row.on_conflict_do_nothing(index_elements=[key]))
+        session.execute(row.on_conflict_do_nothing(index_elements=key.split(",")))
     else:
-        session.execute(row.on_conflict_do_update(index_elements=[key], set_=again, where=where))
+        session.execute(row.on_conflict_do_update(index_elements=key.split(","), set_=again, where=where))
 
 
 def utc_now() -> datetime:

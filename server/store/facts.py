@@ -28,6 +28,18 @@ SENTENCES = {
     "clock_jumped": N_(
         "The server’s clock jumped. All deadlines are suspended until it is correct: see byzanz doctor."
     ),
+    "clock_ahead": N_(
+        "The clock of the machine %(machine)s is %(seconds)s seconds ahead of the database’s. "
+        "Its processes do nothing until it is right."
+    ),
+    "clock_behind": N_(
+        "The clock of the machine %(machine)s is %(seconds)s seconds behind the database’s. "
+        "Its processes do nothing until it is right."
+    ),
+    "database_clock": N_(
+        "The clocks of the database and of all processes (%(machines)s) differ by %(seconds)s seconds. "
+        "Set the one that is wrong. Until then nobody can move and no email is sent."
+    ),
     "many_invitations": N_(
         "More than %(most)s invitations and sign-in links for newcomers were sent within an hour. "
         "Further invitations to new addresses wait for a day, and newcomers get no sign-in links."

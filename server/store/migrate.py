@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.config import MIGRATIONS, ConfigError
-from server.store.engine import db, wait_without_limit
+from server.store.engine import db, driver_errors, wait_without_limit
 from server.store.queues import one_writer
 
 LOCK = 0x62797A616E7A
@@ -29,7 +29,7 @@ def head_revision() -> str | None:
 
 def current_revision() -> str | None:
     """Return the revision of the database, None before the first migration."""
-    with db.engine.connect() as connection:
+    with driver_errors(db.engine.dialect), db.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
@@ -56,7 +56,7 @@ def upgrade() -> tuple[str | None, str | None]:
         ConfigError: the database does not answer, or belongs to a newer version of this program.
     """
     try:
-        with _exclusive():
+        with driver_errors(db.engine.dialect), _exclusive():
             before = current_revision()
             refuse_newer(before)
             command.upgrade(_config(), "head")

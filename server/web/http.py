@@ -22,6 +22,7 @@ from server import i18n
 from server.characters import isolated
 from server.config import zones
 from server.errors import Refused
+from server.i18n import N_
 from server.store import engine, links
 from server.store.engine import utc_now
 from server.store.links import SeatAccess
@@ -140,6 +141,8 @@ def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[
     return render_template("error.html", title=title, sentence=sentence, **more), status
 
 
+WRONG_CLOCK = N_("The clock of this server is wrong. Nothing has changed. Try again in a few minutes.")
+"""What every page and the API say until it is right."""
 RETRY_AFTER = {429: 60, 503: 5}
 """Seconds after which a request should be repeated, by the status of its answer."""
 

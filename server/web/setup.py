@@ -16,13 +16,14 @@ from server.config import settings
 from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken, on_hold
-from server.store import engine
+from server.store import engine, processes
 from server.web import assets, filters, locale, once, plain, sprites, stylesheet, templating, waiting
 from server.web.account import account, answers, feeds, leaving, moving, mutes, unsubscribe
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
 from server.web.http import (
     RETRY_AFTER,
+    WRONG_CLOCK,
     csrf,
     error_page,
     format_moment,
@@ -99,12 +100,16 @@ SENTENCES = {
 }
 """What it says to do."""
 
+WITHOUT_CLOCK = {"static", "health.alive", "health.ready", "metrics.metrics"}
+"""What is answered although the clock of this machine is wrong: nothing in it depends on the time."""
+
 
 def init_app(app: Flask) -> None:
     """Register pages, error pages and security headers."""
     # No redirects to canonical URLs: they would lead to whatever host a request claims.
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
     app.before_request(engine.begin_request)
+    app.before_request(_check_clock)
     csrf.init_app(app)
     init_limits(app)
     locale.init_app(app)
@@ -130,6 +135,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Broken, _broken)
     for kind in engine.UNAVAILABLE:
         app.register_error_handler(kind, _unavailable)
+    app.register_error_handler(processes.WrongClock, _wrong_clock)
     app.register_error_handler(Exception, _internal_error)
     app.log_exception = _log_exception  # type: ignore[method-assign]
 
@@ -204,6 +210,15 @@ def _internal_error(error: Exception) -> tuple[str, int]:
         "Nothing has changed. Try again in a minute; if the problem persists, contact the administrator."
     )
     return error_page(500, gettext("Something went wrong on our side"), sentence, back=_back())
+
+
+def _check_clock() -> None:
+    if processes.clock_off() and flask.request.endpoint not in WITHOUT_CLOCK:
+        raise processes.WrongClock
+
+
+def _wrong_clock(_error: processes.WrongClock) -> tuple[str, int]:
+    return error_page(503, gettext("Not available right now"), gettext(WRONG_CLOCK))
 
 
 def _unavailable(error: Exception) -> tuple[str, int]:

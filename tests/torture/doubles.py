@@ -17,6 +17,8 @@ from tests.torture.tables import Table
 
 COPIES = 10
 TABLES = 6
+LEAST = 10
+"""Intents that are tried however slow the machine is, or a busy one would have tried nothing."""
 WRITERS = 16
 """Requests at once; the server has two processes of eight threads."""
 
@@ -28,7 +30,7 @@ def run(
 
     Args:
         kind: of database; server: the URL of the PostgreSQL server, if it is of that kind.
-        intents: at most; seconds: after which no further move is submitted.
+        intents: at most; seconds: from when the servers answer, after which no further move is submitted.
         seed: of the choices.
         breaks: a promise to break on purpose.
     """
@@ -44,9 +46,11 @@ def run(
                 damage.unguard(connection)
         house = stack.enter_context(House({"web": answering("web", "--workers", "2")}, settings, log, breaks))
         line, draw, wanted = Line(house.ports, journal), random.Random(seed), 0
+        last, more = time.monotonic() + seconds, 1
         with ThreadPoolExecutor(WRITERS) as writers:
-            while wanted < intents and time.monotonic() < began + seconds:
-                wanted += _round(line, laid, draw, writers)
+            while more and wanted < intents and (wanted < LEAST or time.monotonic() < last):
+                more = _round(line, laid, draw, writers)
+                wanted += more
         house.kill("web")
         faults = judge(url, journal.path) + complaints(log) + (("answers were lost",) if line.lost else ())
         figures = (

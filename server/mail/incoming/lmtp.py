@@ -21,7 +21,7 @@ from flask import Flask
 
 from server.config import settings
 from server.mail.incoming import receive, reply
-from server.store import totals
+from server.store import processes, totals
 from server.store.engine import UNAVAILABLE, insert, transaction, utc_now
 from server.store.models import Heartbeat
 
@@ -63,6 +63,8 @@ def accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
 
 
 def _accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
+    if processes.clock_off():
+        return TRY_LATER
     with app.app_context():
         code = TOO_BIG if len(raw) > reply.LARGEST_MAIL else _process(raw, sender, recipient)
         if code != ACCEPTED:
@@ -131,13 +133,13 @@ async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecu
 
 @contextmanager
 def heartbeats(app: Flask) -> Iterator[None]:
-    """Record within the block that mail is received, in a thread of its own."""
-    ended = threading.Event()
+    """Record within the block that mail is received, in a thread of its own; the first time before the block."""
+    ended, process = threading.Event(), processes.ProcessHeartbeat([PART])
+    _record_heartbeat(app, process)
 
     def record() -> None:
-        _record_heartbeat(app)
         while not ended.wait(HEARTBEAT.total_seconds()):
-            _record_heartbeat(app)
+            _record_heartbeat(app, process)
 
     thread = threading.Thread(target=record, name="byzanz-mail-in-heartbeat", daemon=True)
     thread.start()
@@ -146,13 +148,21 @@ def heartbeats(app: Flask) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+        with app.app_context(), suppress(Exception):
+            process.stop()
 
 
-def _record_heartbeat(app: Flask) -> None:
+def _record_heartbeat(app: Flask, process: processes.ProcessHeartbeat) -> None:
     try:
-        with app.app_context(), transaction() as session:
-            now = utc_now()
-            insert(session, Heartbeat, {"part": PART, "at": now}, key="part", again={"at": now})
+        with app.app_context():
+            if not process.send(utc_now):
+                LOGGER.error(
+                    "the clock of this machine is wrong; mail waits until it is right", extra={"outage": True}
+                )
+                return
+            with transaction() as session:
+                now = utc_now()
+                insert(session, Heartbeat, {"part": PART, "at": now}, key="part", again={"at": now})
     except Exception as error:  # whatever it is, the thread goes on
         LOGGER.warning("mail-in: no heartbeat: %s", type(error).__name__, extra={"outage": True})
 

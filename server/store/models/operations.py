@@ -1,4 +1,4 @@
-"""Heartbeats, outages, totals and alerts."""
+"""Heartbeats, processes, outages, totals and alerts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,25 @@ _OPEN = "cleared_at IS NULL"
 
 
 class Heartbeat(Base):
-    """The last heartbeat of a part of the server: web, scheduler. The table is `beat`."""
+    """The last heartbeat of a part of the server, whichever of its processes sent it. The table is `beat`."""
 
     __tablename__ = "beat"
     part: Mapped[str] = mapped_column(String(10), primary_key=True)
     at: Mapped[datetime] = mapped_column(UtcTime)
+
+
+class Process(Base):
+    """A process of the server, once for each part that it is; `at` is when it last lived, by the database's clock.
+
+    `off` is by how many seconds its own clock was ahead of that.
+    """
+
+    __tablename__ = "process"
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    part: Mapped[str] = mapped_column(String(10), primary_key=True)
+    machine: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    off: Mapped[int]
 
 
 class Outage(Base):

@@ -24,7 +24,7 @@ from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refus
 from server.i18n import N_
 from server.play import history, positions, turns
 from server.play.positions import Broken, Position, on_hold
-from server.store import engine, links, presence, standing_orders
+from server.store import engine, links, presence, processes, standing_orders
 from server.store.models import Game
 from server.store.rows import AnyGame
 from server.store.table import load
@@ -296,6 +296,13 @@ def _unavailable(error: Exception) -> tuple[dict[str, Any], int]:
 
 for _kind in engine.UNAVAILABLE:
     blueprint.register_error_handler(_kind, _unavailable)
+
+
+def _wrong_clock(_error_of_ours: processes.WrongClock) -> tuple[dict[str, Any], int]:
+    return _error(503, "unavailable", gettext(http.WRONG_CLOCK))
+
+
+blueprint.register_error_handler(processes.WrongClock, _wrong_clock)
 
 
 def no_such_call() -> Response | None:

@@ -129,6 +129,7 @@ FIRING: dict[str, tuple[str, str, str]] = {
     "ByzanzDown": ('up{job="byzanz"}', "0x60", "1x60"),
     "ByzanzDatabaseDown": ("byzanz_database_up", "0x60", "1x60"),
     "ByzanzHeartbeatMissing": ('byzanz_beat_age_seconds{part="web"}', "0+60x60", "5x60"),
+    "ByzanzClockWrong": ("byzanz_clock_off_seconds", "7200x60", "60x60"),
     "ByzanzClockFrozen": ("byzanz_clock_frozen", "1x60", "0x60"),
     "ByzanzJobFailing": ('byzanz_job_last_success_timestamp_seconds{name="turns"}', "0x60", "0+60x60"),
     "ByzanzMailLate": ("byzanz_outbox_oldest_seconds", "0+60x60", "0x30 20x30"),

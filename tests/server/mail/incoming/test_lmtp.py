@@ -10,9 +10,11 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,9 @@ from tests.support.letters import (
 from tests.support.mails import change, text_of
 from tests.support.signals import terminate_through_another_thread
 from tests.support.talk import MINUTE, letter, said
+from tests.support.troubles import impatient, locked
+
+__all__ = ["impatient"]
 
 Begin = Callable[..., Table]
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -119,13 +124,70 @@ def bounce(address: str) -> bytes:
 
 
 @one_database
-def test_a_running_server_records_heartbeats(app: Flask) -> None:
+def test_a_running_server_records_heartbeats_and_one_that_has_stopped_is_not_waited_for(app: Flask) -> None:
     with_replies(app)
     for _ in range(2):
-        with lmtp.heartbeats(app):
-            pass
-        with engine.reading() as session:
+        with lmtp.heartbeats(app), engine.reading() as session:
             assert session.get_one(Heartbeat, lmtp.PART).at > engine.utc_now() - lmtp.HEARTBEAT
+        with engine.reading() as session:
+            assert session.get(Heartbeat, lmtp.PART) is None
+
+
+@one_database
+def test_a_server_whose_database_is_locked_keeps_all_mail_waiting_and_goes_on(
+    impatient: Flask, table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_replies(impatient)
+    game = table(4)
+    box = desk()
+    monkeypatch.setattr(lmtp, "HEARTBEAT", timedelta(seconds=0.05))
+    with lmtp.heartbeats(impatient), listening(impatient) as port:
+        with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+            with locked(impatient):
+                for raw, sender, recipient in (
+                    (written("pass"), ALICE, box.reply),
+                    (bounce(box.bounce), "", box.bounce),
+                ):
+                    with pytest.raises(smtplib.SMTPDataError) as refused:
+                        client.sendmail(sender, [recipient], raw)
+                    assert refused.value.smtp_code == lmtp.TRY_LATER
+            assert client.sendmail(ALICE, [box.reply], written("pass")) == {}
+        with engine.reading() as session:
+            before = session.get_one(Heartbeat, lmtp.PART).at
+        for _ in range(600):
+            time.sleep(0.05)
+            with engine.reading() as session:
+                if session.get_one(Heartbeat, lmtp.PART).at > before:
+                    break
+        else:
+            pytest.fail("the thread of the heartbeats has ended")
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("can't start new thread"), OSError(28, "full")]
+)
+@pytest.mark.parametrize("place", ["server.mail.incoming.lmtp._accept", "server.store.totals.store"])
+def test_whatever_fails_here_is_a_temporary_failure(
+    app: Flask, table: Begin, monkeypatch: pytest.MonkeyPatch, place: str, error: Exception
+) -> None:
+    with_replies(app)
+    game = table(4)
+    box = desk()
+
+    def fail(*_words: object) -> int:
+        raise error
+
+    monkeypatch.setattr(place, fail)
+    assert lmtp.accept(app, written("pass"), ALICE, box.reply) == lmtp.TRY_LATER
+    monkeypatch.setattr(lmtp, "accept", fail)
+    with listening(app) as port, smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+        with pytest.raises(smtplib.SMTPDataError) as refused:
+            client.sendmail(ALICE, [box.reply], written("pass"))
+        assert refused.value.smtp_code == lmtp.TRY_LATER
+        assert client.noop()[0] == 250
+    assert moves_of(game.id, 0) in ([], ["pass"])
 
 
 @one_database

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from contextlib import ExitStack, suppress
+from datetime import datetime, timedelta
+from threading import Timer
 
 import pytest
+from flask import Flask
 from sqlalchemy import select
 
 from server.mail.outgoing import deliver
@@ -13,9 +16,13 @@ from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailur
 from server.mail.text import quoted
 from server.store import engine, outbox
 from server.store.models import Alert, Game, Mail, Person, Turn
+from server.store.rows import MailRow
 from tests.conftest import NOW, Table
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import change, one_database, post, queue, row, statuses, the_mail
+from tests.support.troubles import impatient, locked, locked_for
+
+__all__ = ["impatient"]
 
 Begin = Callable[..., Table]
 pytestmark = one_database
@@ -138,3 +145,120 @@ def test_mails_of_a_game_on_hold_wait_without_an_alert(table: Begin) -> None:
     assert (mail.status, mail.attempts, str(mail.error)) == ("waiting", 1, "the game is on hold")
     with engine.reading() as session:
         assert session.scalars(select(Alert)).all() == []
+
+
+# A database that does not take the outcome
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1.0])
+def test_an_email_that_was_sent_while_the_database_was_locked_is_not_sent_again(
+    table: Begin, impatient: Flask, seconds: float
+) -> None:
+    game = table(3)
+    ends: list[Timer] = []
+
+    class Meanwhile(Pigeons):
+        def send(self, message: Message) -> None:
+            super().send(message)
+            ends.append(locked_for(impatient, seconds))
+
+    birds = Meanwhile()
+    with suppress(*engine.UNAVAILABLE):
+        deliver.deliver(NOW, birds)
+    for end in ends:
+        end.join()
+    for minutes in (1, 6, 20, 61):
+        deliver.deliver(NOW + minutes * MINUTE, birds)
+    assert len(birds.sent) == 1
+    assert row(Turn, (game.id, 0)).started_at == NOW
+
+
+@pytest.mark.parametrize("trouble", [MemoryError(), OSError(28, "No space left on device"), TimeoutError()])
+@pytest.mark.parametrize("answer", [None, PermanentFailure("550 gone"), TemporaryFailure("451 busy")])
+def test_an_outcome_that_is_not_stored_is_kept_for_longer_than_a_lease(
+    table: Begin, monkeypatch: pytest.MonkeyPatch, trouble: Exception, answer: Exception | None
+) -> None:
+    """The lease is renewed, so that no other mailer sends it; only this one's death makes another copy."""
+    game = table(3)
+    birds = Pigeons(*[answer] if answer else [])
+    mark = {PermanentFailure: "mark_failed", TemporaryFailure: "retry_later"}.get(type(answer), "mark_sent")
+
+    def fails(*_words: object) -> bool:
+        raise trouble
+
+    with monkeypatch.context() as patch:
+        patch.setattr(outbox, mark, fails)
+        with pytest.raises(type(trouble)):
+            deliver.deliver(NOW, birds)
+        for minutes in (5, 14, 23):
+            deliver.deliver(NOW + minutes * MINUTE, birds)
+            assert outbox.lease(NOW + minutes * MINUTE, 5) == [], "another mailer gets it"
+    deliver.store_outcomes(NOW + 24 * MINUTE)
+    assert len(birds.sent) == (0 if answer else 1)
+    mail = row(Mail, the_mail(game).id)
+    assert mail.status == {PermanentFailure: "failed", TemporaryFailure: "waiting"}.get(type(answer), "sent")
+    assert mail.attempts == (1 if isinstance(answer, TemporaryFailure) else 0)
+
+
+def test_a_batch_that_meets_a_lock_is_due_as_soon_as_it_ends(table: Begin, impatient: Flask) -> None:
+    game = table(3)
+    queue("cancelled", game.people[1], key="c", game_id=game.id, details={"why": "cancelled"})
+    held = ExitStack()
+
+    class Meanwhile(Pigeons):
+        def send(self, message: Message) -> None:
+            super().send(message)
+            if len(self.sent) == 1:
+                held.enter_context(locked(impatient))
+
+    birds = Meanwhile()
+    with pytest.raises(engine.UNAVAILABLE):
+        deliver.deliver(NOW, birds)
+    held.close()
+    deliver.deliver(NOW, birds)
+    assert len(birds.sent) == 2
+
+
+def test_a_lock_met_while_an_email_is_written_is_no_failed_attempt(table: Begin, impatient: Flask) -> None:
+    game = table(3)
+    mails = outbox.lease(NOW, 5)
+    outbox.release(mails)
+    with locked(impatient) as give_back:
+        real = outbox.lease
+
+        def lease(now: datetime, n: int) -> list[MailRow]:
+            give_back()
+            found = real(now, n)
+            stack.enter_context(locked(impatient))
+            return found
+
+        with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(outbox, "lease", lease)
+            with pytest.raises(engine.UNAVAILABLE):
+                deliver.deliver(NOW, Pigeons())
+    mail = row(Mail, the_mail(game).id)
+    assert (mail.attempts, mail.error) == (0, None)
+    with engine.reading() as session:
+        assert session.scalars(select(Alert)).all() == []
+    birds = Pigeons()
+    deliver.deliver(NOW, birds)
+    assert len(birds.sent) == 1
+
+
+def test_the_outcome_of_a_mail_of_another_database_is_no_outcome_here(
+    table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restore, another mail may have the id."""
+    game = table(3)
+
+    def fails(*_words: object) -> bool:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(outbox, "mark_sent", fails)
+        with pytest.raises(MemoryError):
+            deliver.deliver(NOW, Pigeons())
+    with engine.transaction() as session:
+        session.get_one(Mail, the_mail(game).id).key = "another"
+    deliver.store_outcomes(NOW)
+    assert row(Mail, the_mail(game).id).status == "waiting"
