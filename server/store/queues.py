@@ -38,6 +38,12 @@ def one_writer(engine: Engine) -> Iterator[None]:
         yield
 
 
+def has_lock_files(engine: Engine) -> bool:
+    """Whether processes on this database can tell one another by locked files beside it: SQLite on Unix."""
+    name = engine.url.database
+    return engine.dialect.name == "sqlite" and fcntl is not None and bool(name) and name != ":memory:"
+
+
 def alone(engine: Engine, what: str) -> IO[str] | None:
     """Return a lock on a role that one process on an SQLite file has, until it is closed or the process ends.
 
@@ -47,9 +53,9 @@ def alone(engine: Engine, what: str) -> IO[str] | None:
     Returns:
         None on PostgreSQL, or if another process has this role.
     """
-    name = engine.url.database
-    if engine.dialect.name != "sqlite" or fcntl is None or not name or name == ":memory:":
+    if not has_lock_files(engine):
         return None
+    name = engine.url.database
     lock = Path(f"{name}.{what}.lock").open("w")  # noqa: SIM115 - the caller keeps it open
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
