@@ -43,10 +43,10 @@ class Group:
 
 
 def group(session: Session, game_id: str) -> Group | None:
-    """Return the group of a game's people; None if the game is not counted or ended with fewer than two of them."""
+    """Return the group of a game's people, who may be one that plays against bots; None if the game is not counted."""
     found = ended.load(session, Game.id == game_id, 1)
     people = found[0].people if found else frozenset()
-    if len(people) < 2:
+    if not people:
         return None
     theirs = select(Standing.game_id).where(Standing.person_id.in_(people)).group_by(Standing.game_id)
     all_of_them = theirs.having(func.count() == len(people))

@@ -198,6 +198,10 @@ def read(role: Role = "any") -> Settings:
         first = error.errors()[0]
         name = "".join(f"BYZANZ_{part}: ".upper() for part in first["loc"])
         raise ConfigError(name + first["msg"].removeprefix("Value error, ")) from None
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        remedy = "let the user that runs Byzanz own it, as a file of text (UTF-8)"
+        raise ConfigError(f"{folder and folder / '.env'} cannot be read ({why}): {remedy}") from None
     if settings.home is not None and home.HOME not in os.environ:
         raise ConfigError(f"{home.HOME} must be set in the environment, not in {folder}/.env")
     if role == "mailing" and not settings.mail_url:
@@ -250,13 +254,22 @@ def load(role: Role = "any", *, create: bool = False) -> Settings:
     home.refuse_root(file)
     if settings.secret_key.get_secret_value():
         return settings
+    if missing := missing_key(settings):
+        raise ConfigError(missing)
     assert settings.home is not None
-    if file.exists():
-        raise ConfigError(
-            f"{settings.home / home.KEY} is missing: restore it from a backup, for no emailed link works without it; "
-            f"or move {file} away to begin anew"
-        )
     return settings.model_copy(update={"secret_key": SecretStr(home.create_key(settings.home))})
+
+
+def missing_key(settings: Settings) -> str | None:
+    """Return what is wrong if an embedded database exists and its secret key does not."""
+    file = database_file(settings)
+    if file is None or settings.secret_key.get_secret_value() or not file.exists():
+        return None
+    assert settings.home is not None
+    return (
+        f"{settings.home / home.KEY} is missing: restore it from a backup, for no emailed link works without it; "
+        f"or move {file} away to begin anew"
+    )
 
 
 def database_file(settings: Settings) -> Path | None:

@@ -95,6 +95,10 @@ def read_key(home: Path) -> str:
         key = path.read_text().strip()
     except FileNotFoundError:
         return ""
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be read ({error.strerror}): let the user that runs Byzanz own it"
+        ) from None
     if len(key) < SHORTEST_KEY:
         raise ConfigError(f"{path} holds no valid key: move it away and restore a backup")
     return key

@@ -16,11 +16,11 @@ from byzanz import chance, record, umpire
 from byzanz.rules import ALL, Rules
 from server import config
 from server.config import ConfigError, Settings, zones
-from server.ops import dns_checks, mail_checks, reach, surroundings
+from server.ops import database, dns_checks, mail_checks, reach, surroundings
 from server.ops.finding import Finding, minute
 from server.play import history, positions
 from server.scheduler import heartbeat
-from server.store import alerts, engine, links, migrate, processes
+from server.store import alerts, engine, links, processes
 from server.store.models import Alert, Entry, Game, Link, Outage, Person
 
 SAMPLE = 1_000
@@ -64,24 +64,32 @@ def findings(make_app: Callable[[Settings], Flask], check_all: bool) -> Iterator
             settings = config.read()  # the other checks work without mail
         except ConfigError:
             return
+    if missing := config.missing_key(settings):
+        yield Finding(False, *missing.split(": ", 1))
     yield from surroundings.findings(settings)
     file = config.database_file(settings)
     if file is None or file.exists():
         with make_app(settings).app_context():
-            tables = _tables()
+            tables = database.tables(settings)
             yield tables
             if tables.ok:
-                yield from _database_findings(settings, engine.utc_now(), check_all)
+                yield from _looked_at(settings, check_all)
             if settings.mail_url:
                 yield from _outgoing(settings, tables.ok)
             engine.db.engine.dispose()
     else:
-        yield Finding(
-            False, f"there is no database {file}", "run `byzanz serve` or `byzanz upgrade` to create it"
-        )
+        yield surroundings.no_database(settings)
         if settings.mail_url:
             yield reach.mail_server(settings)
     yield from reach.proxy(settings)
+
+
+def _looked_at(settings: Settings, check_all: bool) -> Iterator[Finding]:
+    """Yield what the database tells; a damaged one may fail at any row."""
+    try:
+        yield from _database_findings(settings, engine.utc_now(), check_all)
+    except SQLAlchemyError as error:
+        yield database.unusable(error)
 
 
 def _outgoing(settings: Settings, tables_ok: bool) -> Iterator[Finding]:
@@ -92,21 +100,12 @@ def _outgoing(settings: Settings, tables_ok: bool) -> Iterator[Finding]:
     yield from dns_checks.findings(settings)
 
 
-def _tables() -> Finding:
-    try:
-        present, newest = migrate.current_revision(), migrate.head_revision()
-    except SQLAlchemyError as error:
-        return Finding(False, f"database: {migrate.error_line(error)}", "check BYZANZ_DATABASE_URL")
-    if present != newest:
-        remedy = "run `byzanz upgrade`"
-        return Finding(False, f"database: at revision {present}, not {newest}", remedy)
-    return Finding(True, f"database: {engine.db.engine.dialect.name}, at revision {present}")
-
-
 def _database_findings(settings: Settings, now: datetime, check_all: bool) -> Iterator[Finding]:
     with engine.reading() as session:
+        yield from database.findings(session, settings, check_all)
         yield _triggers(session)
-        yield _secret_key(session)
+        if not config.missing_key(settings):
+            yield _secret_key(session)
         yield from _logs(session, check_all)
         yield from _quarantine(session)
         yield from _without_rules(session)

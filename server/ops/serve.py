@@ -6,7 +6,8 @@ import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from threading import Event
 from types import FrameType
@@ -26,13 +27,15 @@ from server.mail.incoming import lmtp
 from server.ops import logs
 from server.ops.slow_clients import MOST_CONNECTIONS, Channel, Worker, is_answered
 from server.scheduler.clockwork import Scheduler
-from server.store import engine, migrate
+from server.store import engine, migrate, queues
 
 LOGGER = logging.getLogger(__name__)
 THREADS = 64
 """Requests that `serve` answers at once: more than one game can keep waiting (`queues.LONGEST_QUEUE`)."""
 WEB_THREADS = 128
 """Requests that each process of `web` answers at once: more than the half-sent ones that could fill it."""
+SCHEDULER = "scheduler"
+"""The role of `serve` and `scheduler`, which one process on an SQLite file has."""
 NOTICE_SIGNALS = 1.0
 """Seconds between two looks of a main thread that only waits: a signal may have come to another thread."""
 LONGEST_REQUEST = 16 * 1024 * 1024
@@ -45,7 +48,12 @@ def serve(app: Flask, host: str, port: int) -> None:
     Raises:
         ConfigError: the database, the mail server's address or the port cannot be used.
     """
-    _prepare(app, migrate.upgrade)
+    with only_scheduler(app):
+        _prepare(app, migrate.upgrade)
+        _serve(app, host, port)
+
+
+def _serve(app: Flask, host: str, port: int) -> None:
     with listening(host, port) as listener:
         scheduler = Scheduler(app, _settings(app), answers=partial(is_answered, listener.getsockname()))
         run(app, listener, scheduler, f"Byzanz is listening on {_url(listener)}. Press Ctrl-C to stop.")
@@ -173,7 +181,12 @@ def scheduler(app: Flask) -> None:
     Raises:
         ConfigError: the database or the mail server's address cannot be used.
     """
-    _prepare(app, migrate.check)
+    with only_scheduler(app):
+        _prepare(app, migrate.check)
+        _schedule(app)
+
+
+def _schedule(app: Flask) -> None:
     scheduler = Scheduler(app, _settings(app), parts=("scheduler",))
     scheduler.start()
     print("The scheduler is running. Press Ctrl-C to stop.", flush=True)
@@ -185,6 +198,32 @@ def scheduler(app: Flask) -> None:
         pass
     finally:
         scheduler.stop()
+
+
+@contextmanager
+def only_scheduler(app: Flask) -> Iterator[None]:
+    """Keep other processes from running the scheduler on the same SQLite file; the end of this one frees it.
+
+    Raises:
+        ConfigError: another process does.
+    """
+    with app.app_context():
+        try:
+            lock = queues.alone(engine.db.engine, SCHEDULER)
+        except OSError as error:
+            file = config.database_file(_settings(app))
+            raise ConfigError(f"the database {file} cannot be written: {error.strerror}") from error
+        taken = lock is None and queues.has_lock_files(engine.db.engine)
+    if taken:
+        raise ConfigError(
+            f"another `byzanz serve` or `byzanz scheduler` is running on {config.database_file(_settings(app))}: "
+            "stop it first; an SQLite database has one"
+        )
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.close()
 
 
 def mail_in(app: Flask, host: str, port: int) -> None:

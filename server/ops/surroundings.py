@@ -13,11 +13,15 @@ from sqlalchemy import make_url
 
 from byzanz.games import latest
 from server import config
-from server.config import Settings, offered
+from server.config import Settings, home, offered
 from server.ops.finding import Finding
 
 LEAST_SPACE = 200 * 1024 * 1024
 """Bytes that must be free where the database lies: an upgrade rewrites it, and a full disk stops every move."""
+BESIDE = ("-wal", "-shm", ".lock")
+"""What lies beside an SQLite database while it is used, by the ends of the names."""
+USUAL_HOMES = (Path("/var/lib/byzanz"),)
+"""Where packages and containers keep the database (docs/deploy)."""
 PRIVATE_ENDINGS = (".local", ".localhost", ".lan", ".home.arpa", ".internal", ".test")
 
 
@@ -39,6 +43,27 @@ def findings(settings: Settings) -> Iterator[Finding]:
     if file is not None and file.exists():
         yield _writable(file)
         yield _space(file.parent)
+
+
+def elsewhere(settings: Settings) -> Path | None:
+    """Return another home that holds an embedded database, if these settings lead to one of their own choice."""
+    file = config.database_file(settings)
+    if settings.home is None or file != settings.home / home.DATABASE:
+        return None
+    places = (Path.cwd(), home.CHECKOUT, *USUAL_HOMES)
+    found = (place for place in places if place != settings.home and (place / home.DATABASE).is_file())
+    return next(found, None)
+
+
+def no_database(settings: Settings) -> Finding:
+    """Say that there is no database file, and where one is instead."""
+    file, other = config.database_file(settings), elsewhere(settings)
+    if other is not None:
+        remedy = f"set {home.HOME}={other} if that is yours; else create one with `byzanz upgrade`"
+        return Finding(False, f"there is no database {file}, but one in {other / home.DATABASE}", remedy)
+    return Finding(
+        False, f"there is no database {file}", "run `byzanz serve` or `byzanz upgrade` to create it"
+    )
 
 
 def _paths(settings: Settings) -> Iterator[Finding]:
@@ -96,13 +121,32 @@ def _is_public(host: str) -> bool:
 
 def _writable(file: Path) -> Finding:
     """Check that the owner of an SQLite database may write it and its folder, which holds its write-ahead log."""
-    for place in (file, file.parent):
-        if not place.stat().st_mode & 0o200:
-            return Finding(False, f"{place} is read-only", f"allow its owner to write: chmod u+w {place}")
-        if not os.access(place, os.W_OK):
-            remedy = f"run doctor as its owner ({_owner(place)}), or let the user that runs Byzanz own it"
-            return Finding(False, f"this user may not write {place}", remedy)
+    beside = [path for name in BESIDE if (path := file.with_name(f"{file.name}{name}")).exists()]
+    for place in (file, *beside, file.parent):
+        wrong = _why_not_written(place, file)
+        if wrong is not None:
+            return wrong
     return Finding(True, f"the database belongs to {_owner(file)}, who may write it")
+
+
+def _why_not_written(place: Path, file: Path) -> Finding | None:
+    """Return what keeps this user from writing a file or folder of the database, the cause before its effects."""
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        what = f"the file system of {place} is mounted read-only"
+        return Finding(
+            False, what, "mount it writable; if it was, the log of the kernel (dmesg) says why it changed"
+        )
+    if not place.stat().st_mode & 0o200:
+        return Finding(False, f"{place} is read-only", f"allow its owner to write: chmod u+w {place}")
+    if os.access(place, os.W_OK):
+        return None
+    if os.geteuid() == 0:
+        return Finding(False, f"{place} is protected against changes", f"remove that: chattr -i {place}")
+    if place not in (file, file.parent) and _owner(place) != _owner(file):
+        what = f"{place} belongs to {_owner(place)}, but the database to {_owner(file)}"
+        return Finding(False, what, f"stop Byzanz, then: chown {_owner(file)} {place}")
+    remedy = f"run doctor as its owner ({_owner(place)}), or let the user that runs Byzanz own it"
+    return Finding(False, f"this user may not write {place}", remedy)
 
 
 def _owner(place: Path) -> str:

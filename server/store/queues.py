@@ -87,6 +87,12 @@ def _locked(file: IO[str]) -> bool:
     return True
 
 
+def has_lock_files(engine: Engine) -> bool:
+    """Whether processes on this database can tell one another by locked files beside it: SQLite on Unix."""
+    name = engine.url.database
+    return engine.dialect.name == "sqlite" and fcntl is not None and bool(name) and name != ":memory:"
+
+
 def alone(engine: Engine, what: str) -> IO[str] | None:
     """Return a lock on a role that one process on an SQLite file has, until it is closed or the process ends.
 
@@ -96,10 +102,9 @@ def alone(engine: Engine, what: str) -> IO[str] | None:
     Returns:
         None on PostgreSQL, or if another process has this role.
     """
-    name = engine.url.database
-    if engine.dialect.name != "sqlite" or fcntl is None or not name or name == ":memory:":
+    if not has_lock_files(engine):
         return None
-    lock = _opened(f"{name}.{what}.lock")
+    lock = _opened(f"{engine.url.database}.{what}.lock")
     if _locked(lock):
         return lock
     lock.close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from html import unescape
 
 from babel.dates import format_skeleton, get_day_names
 from babel.lists import format_list
@@ -20,11 +22,14 @@ from server.config import zones
 from server.play import history
 from server.play.clock import Span
 
+_TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
+
 
 def init_app(app: Flask) -> None:
     """Register the filters."""
     app.jinja_env.globals["zone_of"] = zones.zone_of
     app.jinja_env.filters |= {
+        "as_text": as_text,
         "listed": listed,
         "weekday": weekday,
         "weekdays": weekdays,
@@ -38,6 +43,17 @@ def init_app(app: Flask) -> None:
         "player": player_name,
         "then": as_of_then,
     }
+
+
+def as_text(html: object) -> str:
+    """Return the text of HTML for the text part of an email: without tags, its characters unescaped, line by line.
+
+    Unlike Jinja's `striptags` it keeps lines and blanks, so that a board stays a board.
+    """
+    given = html.__html__() if hasattr(html, "__html__") else str(html)
+    lines = [line.rstrip() for line in unescape(_TAGS.sub("", given)).splitlines()]
+    text = "\n".join(lines).strip("\n")
+    return text if "\n" in text else text.strip()
 
 
 def listed(texts: Sequence[str]) -> str:

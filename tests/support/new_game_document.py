@@ -79,8 +79,8 @@ def edited(module: str, block: str) -> str:
             last = max(end for _, end in there.values())
             lines[last:last] = ["\n", *text]
         module = "".join(lines)
-    own = "".join(f"{line}\n" for line in before if line.startswith(" "))
-    return module.replace("    def ", f"{own}\n    def ", 1) if own and own not in module else module
+    fields = "".join(f"{line}\n" for line in before if line.startswith(" "))
+    return module.replace("    def ", f"{fields}\n    def ", 1) if fields and fields not in module else module
 
 
 def places(module: str, name: str) -> dict[str, tuple[int, int]]:

@@ -124,6 +124,7 @@ def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]
             "title": title_of(game.slug),
             "game": one_line(game.name),
             "organiser": one_line(host.name) if (host := hosts[game.id]) else "",
+            "own_game": game.organiser_id == rows.person.id,
             "link": links[game.id],
         }
         for game in games

@@ -39,13 +39,14 @@ def ending(table: Table, scores: Sequence[int]) -> dict[str, Any]:
 def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
     """Return what only an invitation tells: who sits there, the organiser's line, cuts, and how long games take.
 
-    If the game follows another one of its reader, it also tells which.
+    If the game follows another one of its reader, it also tells which. `company` says whether it has other people.
     """
     game = session.get_one(Game, table.game.id)
     return {
         "before": _game_before(session, rows),
         "statuses": tuple(seat.status for seat in table.seats),
         "bots": [seat.seat for seat in table.seats if seat.bot],
+        "company": any(seat.person_id not in (None, rows.person.id) for seat in table.seats),
         "own_game": table.game.organiser_id == rows.person.id,
         "answer_by": rows.mail.created_at + ANSWER_WITHIN,
         "message": one_line(game.message),

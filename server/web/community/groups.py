@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import flask
 from flask import Blueprint, Response, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -78,9 +80,21 @@ def _of_player(session: Session, game_id: str, person_id: int) -> Group:
 def _group(session: Session, game_id: str) -> Group:
     found = groups.group(session, game_id)
     if found is None:
-        sentence = _("Results are counted within minutes of a game’s end. Reload this page then.")
-        flask.abort(flask.make_response(error_page(404, _("No results yet"), sentence)))
+        title, sentence = _why_none(session.get_one(Game, game_id))
+        flask.abort(flask.make_response(error_page(404, title, sentence)))
     return found
+
+
+def _why_none(game: Game) -> tuple[str, str]:
+    if game.status not in ("over", "cancelled"):
+        return _("No results yet"), _("This game is not over.")
+    result = json.loads(game.result) if game.result else {}
+    if game.trial or not result.get("winners"):
+        return _("No results"), _(
+            "Only games that were played to their end count, and not those of visitors."
+        )
+    sentence = _("Results are counted within minutes of a game’s end. Reload this page then.")
+    return _("No results yet"), sentence
 
 
 def _page(game: Game, found: Group, zone: str, back: str, files: dict[str, str]) -> str:

@@ -50,6 +50,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             shown=shown_of(session, seats),
             organiser=session.get(Person, found.game.organiser_id or 0),
             title=games.title_of(found.game.slug),
+            follows=rematch.game_before(session, found.game.id) is not None,
             length=lengths.estimate(session, found.game, seats),
             name=form.get("name", _offered_name(found)),
             me=found.person,

@@ -739,3 +739,27 @@ def test_a_port_that_is_taken_is_named(run: Run, monkeypatch: pytest.MonkeyPatch
             status, _, error = run(command, "--port", port)
             assert status == 1
             assert port in line(error)
+
+
+SECOND = r"byzanz: another `byzanz serve` or `byzanz scheduler` is running on \S+/byzanz\.db: stop it first"
+
+
+@pytest.mark.parametrize("first", ["serve", "scheduler"])
+def test_a_second_scheduler_on_one_sqlite_file_is_refused(
+    tmp_path: Path, migrated_file: Path, first: str
+) -> None:
+    create_key(tmp_path)
+    shutil.copy(migrated_file, tmp_path / "instance" / "byzanz.db")
+    words = {"serve": ("serve", "--port", "0"), "scheduler": ("scheduler",)}
+    greeting = {"serve": "Byzanz is listening", "scheduler": "The scheduler is running"}
+    with running(tmp_path, *words[first]) as (one, out):
+        said(one, out, greeting[first])
+        for command in words.values():
+            (elsewhere := tmp_path / command[0]).mkdir()
+            with running(tmp_path, *command, folder=elsewhere) as (other, told):
+                assert other.wait(30) == 1
+            assert re.fullmatch(f"{SECOND}.*\n", told.read_text())
+        one.kill()
+        one.wait(30)
+    with running(tmp_path, *words[first]) as (one, out):
+        said(one, out, greeting[first])  # a crash frees the place at once

@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, current_app
 from sqlalchemy import event, select
 
 from byzanz import chance
@@ -21,6 +21,7 @@ from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import create, invitations, organiser
 from server.lobby.time_control import TimeControl
 from server.mail import subscriptions
+from server.mail.outgoing.deliver import deliver
 from server.mail.text import quoted
 from server.play.moderation.act import Newcomer, has_looked
 from server.store import engine, links, log, outbox, people
@@ -43,7 +44,9 @@ from tests.support.invitations import (
     token,
     wish,
 )
-from tests.support.mails import post
+from tests.support.mail_servers import Pigeons
+from tests.support.mails import post, text_of
+from tests.support.pages import look
 
 pytestmark = pytest.mark.usefixtures("app")
 
@@ -668,6 +671,35 @@ def test_quick_invites_at_once(now: datetime) -> None:
     invitations.accept(token("invite", ALICE, game_id, now), "Alice", "a", now)
     invitations.accept(token("invite", BOB, game_id, now), "Bob", "b", now)
     assert game_of(game_id).status == "running"
+
+
+FIRST_GAMES = [
+    ((ALICE, BOB), ("greedy",), "invite", "”. The others are invited too."),
+    ((ALICE,), ("greedy", "greedy"), "invite", "”.\n"),
+    ((ALICE, BOB), ("greedy",), "nudge", "”, and your own seat is not taken yet."),
+    ((ALICE, BOB), ("greedy",), "held", "”.\nhttps://"),
+]
+
+
+@pytest.mark.parametrize(("players", "bots", "kind", "ending"), FIRST_GAMES)
+def test_organisers_invited_to_their_first_game_are_told_what_is_true(
+    players: tuple[Guest, ...], bots: tuple[str, ...], kind: str, ending: str, now: datetime
+) -> None:
+    game_id = create.quick_game(slug="byzanz", players=players, bots=bots, now=now)
+    with engine.transaction() as session:
+        for mail in session.scalars(select(Mail).where(Mail.game_id == game_id)):
+            mail.kind = kind
+    birds = Pigeons()
+    while deliver(now + timedelta(days=1), birds):
+        pass
+    (own,) = map(text_of, birds.to(ALICE.address))
+    assert "A game of Byzanz has been set up for you" in own
+    assert ending in own
+    assert "keeps going" not in own
+    assert "Alice" not in own.split("\n\n")[0]
+    page = look(current_app.test_client(), f"/i/{token('invite', ALICE, game_id, now)}").text
+    assert "Your game of Byzanz" in page
+    assert all("keeps going" not in text_of(mail) for mail in birds.sent)
 
 
 def test_quick_with_start_seats_everybody_uncut(now: datetime) -> None:

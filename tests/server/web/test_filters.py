@@ -7,10 +7,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from flask import Flask
+from markupsafe import Markup
 
 from server import validation
 from server.web import filters
 from server.web.http import format_moment, zone_name
+from tests.support.folders import ROOT
 
 AUTUMN = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
@@ -101,3 +103,36 @@ def test_a_day_has_its_year_unless_it_is_near(
 @pytest.mark.usefixtures("app")
 def test_a_time_of_day_has_two_digits_each(minute: int, told: str) -> None:
     assert filters.time_of_day(minute) == told
+
+
+BOARD = "  a b\n1 X .\n\n2 . O   \n"
+
+
+def test_a_board_keeps_its_lines_in_the_text_of_an_email(app: Flask) -> None:
+    template = app.jinja_env.from_string("{% macro board() %}{{ given }}{% endmacro %}{{ board()|as_text }}")
+    assert template.render(given=BOARD) == "  a b\n1 X .\n\n2 . O"
+
+
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        (Markup("<b>Ann</b> &amp; Bob&#39;s &lt;3"), "Ann & Bob's <3"),
+        (Markup('<span class="unseen">: </span><small>x</small>'), ": x"),
+        (Markup("a<!-- <b> \n -->b"), "ab"),
+        (Markup("<a\nhref='x'>y</a>"), "y"),
+        (" one line ", "one line"),
+        ("\n\n", ""),
+        ("2 < 3", "2 < 3"),
+        (None, "None"),
+    ],
+)
+def test_tags_and_escapes_are_taken_out(html: object, text: str) -> None:
+    assert filters.as_text(html) == text
+
+
+@pytest.mark.usefixtures("app")
+def test_no_template_of_an_email_folds_lines() -> None:
+    texts = [path for path in (ROOT / "templates").rglob("*") if path.suffix in (".txt", ".html")]
+    assert len(texts) > 50
+    assert [str(path) for path in texts if "striptags" in path.read_text()] == []

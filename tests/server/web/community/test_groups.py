@@ -7,6 +7,7 @@ from flask.testing import FlaskClient
 
 from server.store import engine
 from server.store.models import Standing
+from tests.conftest import begun
 from tests.support.forms import log_in
 from tests.support.pages import look
 from tests.support.results import counted, played, somebody
@@ -65,6 +66,33 @@ def test_nobody_else_sees_it(client: FlaskClient) -> None:
     strangers = {client.get(path).status_code for path in ("/g/g1/group", "/g/g1/group.csv", "/g/none/group")}
     assert strangers == {404}
     assert client.get(f"/t/{'a' * 26}/group").status_code == 404
+
+
+def test_after_a_game_against_bots_these_are_its_players_games_against_bots(client: FlaskClient) -> None:
+    counted("g1", ["Alice", "Bot", "Bot"], [1, 2, 3])
+    counted("g2", ["Bot", "Alice"], [1, 2])
+    counted("g3", ["Alice", "Bob"], [1, 2])
+    log_in(client, somebody("Alice"))
+    page = look(client, "/g/g1/group")
+    assert page.status == 200
+    shown = " ".join("".join(page.root.itertext()).split())
+    assert "All finished games that you played against bots alone. Only you see this page." in shown
+    assert "Alice50.0211.50" in shown
+    assert client.get("/g/g2/group.json").status_code == client.get("/g/g1/group.csv").status_code == 200
+    log_in(client, somebody("Bob"))
+    assert client.get("/g/g1/group").status_code == 404
+
+
+def test_a_game_that_never_counts_does_not_promise_results(client: FlaskClient) -> None:
+    counted("g1", ["Alice", "Bob"], [1, 2], early=True)
+    log_in(client, somebody("Alice"))
+    answer = client.get("/g/g1/group")
+    assert answer.status_code == 404
+    assert "Only games that were played to their end count" in answer.text
+    table = begun(3, "g2")
+    answer = client.get(f"/t/{table.tokens[0]}/group")
+    assert answer.status_code == 404
+    assert "This game is not over." in answer.text
 
 
 def test_before_it_is_counted_it_says_when_it_will_be(client: FlaskClient) -> None:
