@@ -103,7 +103,7 @@ def games_of(session: Session, *person_ids: int) -> list[str]:
     named = [
         select(column.table.c.game_id).where(column.in_(person_ids))
         for column in erasure.references()
-        if "game_id" in column.table.c and column.table.name != Link.__tablename__
+        if "game_id" in column.table.c and column.table.name not in erasure.EMAILED
     ]
     organised = select(Game.id).where(Game.organiser_id.in_(person_ids))
     return sorted({game_id for game_id in session.scalars(organised.union(*named)) if game_id is not None})
