@@ -33,6 +33,7 @@ NAVIGATION = {
         "docs/rules/*",
         "docs/orders",
         "docs/community",
+        "docs/accounts",
         "docs/mail-in",
         "docs/deploy",
         "docs/settings",

@@ -23,6 +23,7 @@ from server import play, validation
 from server.accounts import erasure, merging
 from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import notify
+from server.mail import deliverability
 from server.play import clock, turns
 from server.store import links, outbox, people
 from server.store.engine import reading, transaction, truncate_log
@@ -224,6 +225,9 @@ def confirm(
         change.joins, change.other_handle = pending.other is not None, other_handle
         objection = _objection(session, change.person_id)
         _confirm(session, change, pending.link, objection, now)
+        reader = people.find(session, change.email)
+    if reader is not None:  # the link was in our email, so an address that had bounced takes email again
+        deliverability.mark_reachable(reader.id, now)
 
 
 def _locked(session: Session, purpose: links.Purpose, token: str, now: datetime) -> Pending:

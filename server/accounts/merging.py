@@ -54,12 +54,6 @@ class NotOne(Refused):
 
     code = "not_one"
 
-    def __init__(self) -> None:
-        super().__init__(
-            "These two accounts cannot be joined: both had a seat in the same game, or one of them has viewed hidden "
-            "hands in a game of the other."
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -84,7 +78,10 @@ def check(session: Session, one_id: int, other_id: int) -> None:
     """
     one, other = played(session, one_id), played(session, other_id)
     if one & other or _looked(session, one_id) & other or _looked(session, other_id) & one:
-        raise NotOne
+        raise NotOne(
+            "These two accounts cannot be joined: both had a seat in the same game, or one of them has viewed hidden "
+            "hands in a game of the other."
+        )
 
 
 def played(session: Session, person_id: int) -> set[str]:
@@ -106,7 +103,7 @@ def games_of(session: Session, *person_ids: int) -> list[str]:
     named = [
         select(column.table.c.game_id).where(column.in_(person_ids))
         for column in erasure.references()
-        if "game_id" in column.table.c and column.table.name != Link.__tablename__
+        if "game_id" in column.table.c and column.table.name not in erasure.EMAILED
     ]
     organised = select(Game.id).where(Game.organiser_id.in_(person_ids))
     return sorted({game_id for game_id in session.scalars(organised.union(*named)) if game_id is not None})

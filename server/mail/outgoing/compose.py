@@ -30,12 +30,13 @@ from server.store import heads, outbox
 
 INLINER = css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
 
-ADDRESS_SUBJECTS = {
+SUBJECTS = {
+    "signin": N_("Your Byzanz sign-in link"),
     "move": N_("Byzanz: your new address"),
     "moving": N_("Byzanz: your address is about to change"),
     "moved": N_("Byzanz: the change of your address"),
 }
-"""The subjects of the emails about a change of address."""
+"""The subjects of the emails about an account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +155,8 @@ def subject(variables: dict[str, Any]) -> str:
         return one_line(_("Byzanz: your games"))
     if variables["kind"] == "wish":
         return one_line(_("Byzanz: open tables"))
-    if variables["kind"] in ADDRESS_SUBJECTS:
-        return one_line(_(ADDRESS_SUBJECTS[variables["kind"]]))
-    return one_line(_("Your Byzanz sign-in link"))
+    text = SUBJECTS[variables["kind"]]
+    return one_line(_(text))
 
 
 def _is_only_invited(variables: dict[str, Any]) -> bool:

@@ -461,6 +461,16 @@ def test_an_address_that_two_wait_for_stays_for_the_second(ann: int) -> None:
 # ---- the mailbox that failed ----
 
 
+def test_a_confirmed_address_takes_email_again_even_if_it_had_bounced(ann: int) -> None:
+    zoe = signed_in_once(OTHER)
+    with engine.transaction() as session:
+        person = session.get_one(Person, zoe)
+        person.suppressed = person.unreachable = Fact("text", {"text": "no such user"})
+    ask_and_confirm(ann, OTHER.address, NOW)
+    tick(NOW + DAY)
+    assert (row(ann).suppressed, row(ann).unreachable) == (None, None)
+
+
 def test_stopped_clocks_go_on_when_the_new_address_is_there(table: Callable[..., Table]) -> None:
     game = table(3)
     player = game.people[0]

@@ -11,7 +11,7 @@ from functools import partial
 from sqlalchemy import select
 
 from server import play
-from server.accounts import absences, login
+from server.accounts import absences, addresses, login
 from server.community import blocks, handles, mutes, notes, reports, talk
 from server.lobby import create, offers, rematch, trials, wishes
 from server.lobby.tables import Wanted
@@ -21,6 +21,7 @@ from server.play import positions
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Turn, Word
+from server.validation import Guest
 from tests.conftest import Table
 from tests.support.browser.town import (
     KINDS,
@@ -37,6 +38,7 @@ from tests.support.browser.town import (
 from tests.support.forms import session_of
 from tests.support.game_data import SEATS
 from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, token, wish
+from tests.support.invitations import person as invited_person
 from tests.support.results import count, counted, habits_of, handled
 from tests.support.tables import make, position, url
 from tests.support.talk import word_id
@@ -222,6 +224,66 @@ def account_delete(name: str, ago: timedelta, status: int = 200, **fields: str) 
     return way
 
 
+def address_of(name: str, *, ago: int = 0, status: int = 200, **fields: str) -> Way:
+    """The page on which somebody new changes their address, some minutes after they have signed in."""
+
+    def way(_town: Town) -> Place:
+        mover(name, ago)
+        return Place("/account/address", name, fields or None, status)
+
+    return way
+
+
+def mover(name: str, ago: int = 0) -> int:
+    """Return the id of a person who signed in some minutes ago; people made for these pages have a handle."""
+    person = invited_person(Guest(name, f"{name.lower()}@example.org"), utc_now())
+    session_of(person)
+    if name.startswith("Mover"):
+        handles.choose(person, name, "all", utc_now())
+    with transaction() as session:
+        session.get_one(Person, person).accepted = True
+        for row in login.sessions_of(session, person):
+            row.created_at = utc_now() - timedelta(minutes=ago)
+    return person
+
+
+def changing(
+    name: str, to: str, page: str, *, confirmed: bool = False, stopped: bool = False, here: bool = False
+) -> Way:
+    """A page of a change of address that waits.
+
+    Args:
+        to: the new address; if it is that of somebody in the town, the two accounts could be joined.
+        page: `account`, or the kind of the link: `move` or `object`.
+        stopped: the change has ended.
+        here: the page is opened in the asker's browser.
+    """
+
+    def way(_town: Town) -> Place:
+        person, now = mover(name), utc_now()
+        addresses.ask(person, to, now)
+        with reading() as session:
+            theirs = select(Link).where(Link.person_id == person).order_by(Link.id.desc())
+            links_of = {link.purpose: links.token(link) for link in session.scalars(theirs)}
+        if confirmed:
+            addresses.confirm(links_of["move"], now)
+        if stopped:
+            addresses.stop(person, now)
+        path = "/account/address" if page == "account" else f"/{links.PATHS[page]}/{links_of[page]}"
+        return Place(path, name if here else None)
+
+    return way
+
+
+def changing_at_one_table(_town: Town) -> Place:
+    """Two players of one game cannot have one account."""
+    alice, now = mover("Alice"), utc_now()
+    addresses.ask(alice, "daphne@example.org", now)
+    with reading() as session:
+        theirs = select(Link).where(Link.person_id == alice, Link.purpose == "move").order_by(Link.id.desc())
+        return Place(f"/c/{links.token(session.scalars(theirs.limit(1)).one())}", "Alice")
+
+
 def looked(town: Town) -> Place:
     """A page that a moderator opened."""
     return Place(f"/m/here/look/{town.there.look}", "Mia")
@@ -326,6 +388,21 @@ AROUND: dict[str, Way] = {
     "account delete refused": account_delete("Sam", timedelta(0), 422, do="delete"),
     "account delete later": account_delete("Gina", timedelta(hours=1)),
     "account deleted": at("/account/deleted"),
+    "address": address_of("Mover-one"),
+    "address later": address_of("Mover-two", ago=20),
+    "address refused": address_of("Mover-three", status=422, do="ask", address="nobody"),
+    "address asked": changing("Mover-four", "four@elsewhere.example", "account", here=True),
+    "address confirmed": changing(
+        "Mover-five", "five@elsewhere.example", "account", confirmed=True, here=True
+    ),
+    "new address": changing("Mover-six", "six@elsewhere.example", "move"),
+    "new address confirmed": changing("Mover-seven", "seven@elsewhere.example", "move", confirmed=True),
+    "new address of an account": changing("Mover-eight", "hugo@example.org", "move"),
+    "new address to be joined": changing("Mover-nine", "hugo@example.org", "move", here=True),
+    "new address not to be joined": changing_at_one_table,
+    "new address ended": changing("Mover-ten", "ten@elsewhere.example", "move", stopped=True),
+    "old address": changing("Mover-eleven", "eleven@elsewhere.example", "object", confirmed=True),
+    "old address ended": changing("Mover-twelve", "twelve@elsewhere.example", "object", stopped=True),
     "new": at("/new"),
     "new refused": sent("/new", status=422, title="", address="nobody", players="a b c"),
     "new asked": at("/asked"),
