@@ -78,10 +78,10 @@ def excerpt(text: str) -> str:
 SPEAKERS = (
     "admin", "administrator", "administrators", "administratoren", "autopilot", "beheerder", "beheerders", "bot",
     "bots", "computer", "du", "ehemaliger spieler", "everybody", "former player", "free", "frei", "gastgeber",
-    "gastgeberin", "iedereen", "jij", "mod", "moderator", "moderatoren", "moderators", "mods", "niemand", "nobody", "operator",
-    "organisator", "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler", "postmaster",
-    "server", "spelleider", "spielleiter", "staff", "support", "system", "systeem", "voormalige speler", "vrij",
-    "webmaster", "you",
+    "gastgeberin", "iedereen", "jij", "mod", "moderator", "moderatoren", "moderators", "mods", "niemand", "nobody",
+    "operator", "organisator", "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler",
+    "postmaster", "server", "spelleider", "spielleiter", "staff", "support", "system", "systeem", "voormalige speler",
+    "vrij", "webmaster", "you",
 )
 """Words, in all languages of the pages, that say who speaks there: the server, its staff, the reader, nobody."""
 # fmt: on
