@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -107,3 +108,17 @@ class InvalidInput(Refused):
     def __init__(self, message: str, *, field: str, **places: object) -> None:
         super().__init__(message, **places)
         self.field = field
+
+
+class InvalidLines(InvalidInput):
+    """Several lines of a field are invalid, each for its own reason.
+
+    Args:
+        lines: the numbers of the lines and what is wrong there.
+        field: the form field.
+    """
+
+    def __init__(self, lines: Sequence[tuple[int, Refused]], *, field: str) -> None:
+        told = "\n".join(f"Line {number}: {why}" for number, why in lines)
+        super().__init__("%(told)s", field=field, told=told)
+        self.lines = tuple(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import re
 import unicodedata
@@ -18,7 +19,8 @@ from byzanz.rules import Rules
 from server import characters
 from server.config import zones
 from server.config.offered import offered
-from server.errors import InvalidInput
+from server.errors import InvalidInput, InvalidLines, Refused
+from server.i18n import N_
 
 LONGEST_NAME = 40
 LONGEST_MESSAGE = 200
@@ -29,7 +31,28 @@ LONGEST_ALLOWANCE = 30 * 24 * 3600
 
 _LOCAL = re.compile(r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*", re.IGNORECASE)
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)", re.IGNORECASE)
-_NAME_AND_ADDRESS = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>\s*")
+
+LONGEST_LINE = 20_000
+"""Characters in a line of a list of people."""
+MOST_WRONG = 10
+"""Of so many wrong lines of a list it is told what is wrong."""
+_NO_ADDRESS = N_("“%(address)s” is not an email address like ann@example.org.")
+_SIGN = r"[^\s<>()\[\],;:?\"“”„«»|@]"
+_ADDRESS = re.compile(
+    r"(?P<open><)\s*(?P<closed>[^<>]*)>"
+    rf"|(?P<bare>(?:mailto:)?{_SIGN}{{1,64}}@{_SIGN}{{0,254}}(?<![.'])(?:\?[^\s<>,;()]*)?)",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(
+    r"^[\s>]*(?:[-*•·‣◦▪–—+]\s+|\(?\d{1,3}[.)\]]\s*)?(?:(?!mailto)[^\W\d_]{1,12}\s?:\s*)?", re.IGNORECASE
+)
+"""A bullet or a number before an item, marks of a quotation, and the name of a header."""
+_MAIL = re.compile(r"\be?-?mail", re.IGNORECASE)
+_AROUND = " \t,;:|\"'“”„‟‘’‚«»()[]"
+"""What stands around names and addresses and is no part of them."""
+_TEXT = re.compile(r"\w|[,;]")
+_STRANGE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_WIDE = str.maketrans("，、،﹐；؛﹔＜＞＠：\u00a0", ",,,,;;;<>@: ")
 
 
 class Guest(NamedTuple):
@@ -56,10 +79,10 @@ def excerpt(text: str) -> str:
 SPEAKERS = (
     "admin", "administrator", "administrators", "administratoren", "autopilot", "beheerder", "beheerders", "bot",
     "bots", "computer", "du", "ehemaliger spieler", "everybody", "former player", "free", "frei", "gastgeber",
-    "gastgeberin", "iedereen", "jij", "mod", "moderator", "moderatoren", "moderators", "mods", "niemand", "nobody", "operator",
-    "organisator", "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler", "postmaster",
-    "server", "spelleider", "spielleiter", "staff", "support", "system", "systeem", "voormalige speler", "vrij",
-    "webmaster", "you",
+    "gastgeberin", "iedereen", "jij", "mod", "moderator", "moderatoren", "moderators", "mods", "niemand", "nobody",
+    "operator", "organisator", "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler",
+    "postmaster", "server", "spelleider", "spielleiter", "staff", "support", "system", "systeem", "voormalige speler",
+    "vrij", "webmaster", "you",
 )
 """Words, in all languages of the pages, that say who speaks there: the server, its staff, the reader, nobody."""
 # fmt: on
@@ -176,9 +199,7 @@ def clean_address(text: str, field: str = "address") -> str:
     host = _host(domain)
     address = f"{local}@{host}".lower()
     if not _LOCAL.fullmatch(local) or len(local) > 64 or not host or len(address) > LONGEST_ADDRESS:
-        raise InvalidInput(
-            "“%(address)s” is not an email address like ann@example.org.", field=field, address=excerpt(text)
-        )
+        raise InvalidInput(_NO_ADDRESS, field=field, address=excerpt(text))
     _check_unambiguous(local, domain, host, field)
     return address
 
@@ -223,32 +244,121 @@ def _check_unambiguous(local: str, domain: str, host: str, field: str) -> None:
 
 
 def parse_guests(text: str, field: str = "players") -> tuple[Guest, ...]:
-    """Parse a list of people, one a line: `Name <address>` or an address alone.
+    """Parse a list of people, as typed or as mail programs, address books and tables copy it.
 
-    Commas or semicolons may separate several on a line. People without a name get one made from their address.
+    On each line stand `Name <address>`, `Name address`, `name,address` or addresses alone; commas, semicolons or blanks
+    separate several. People without a name get one made from their address.
 
     Raises:
-        InvalidInput: a line is neither; the message quotes it.
+        InvalidInput: a line is none of these; the message quotes it. InvalidLines: several are.
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    return tuple(parse_guest(part, field) for line in lines for part in _split_guests(line))
-
-
-def _split_guests(line: str) -> list[str]:
-    parts = [part for part in re.split("[,;]", line) if part.strip()]
-    return parts if len(parts) > 1 and all("@" in part for part in parts) else [line.strip().rstrip(",;")]
+    found: list[Guest] = []
+    wrong: list[tuple[int, Refused]] = []
+    for number, line in _lines(text):
+        try:
+            found += _guests_of(line, field)
+        except InvalidInput as why:
+            wrong.append((number, why))
+    if len(wrong) == 1:
+        raise wrong[0][1]
+    if wrong:
+        raise InvalidLines(wrong[:MOST_WRONG], field=field)
+    return tuple(found)
 
 
 def parse_guest(text: str, field: str = "players") -> Guest:
-    """Parse one person: `Name <address>` or an address alone.
+    """Parse one person, as in a list of them.
 
     Raises:
-        InvalidInput: it is neither.
+        InvalidInput: it is nobody, or several.
     """
-    named = _NAME_AND_ADDRESS.fullmatch(text)
-    address = clean_address(named["address"] if named else text, field)
-    name = named["name"].strip("\"' ") if named else ""
-    return Guest(clean_name(name, field) if name else name_from_address(address), address)
+    found = parse_guests(text, field)
+    if len(found) != 1:
+        raise InvalidInput(_NO_ADDRESS, field=field, address=excerpt(text))
+    return found[0]
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    """Return the lines with their numbers, without what mail programs put before and around them.
+
+    A line that begins with an address in angle brackets continues one without any; a heading of columns is left out.
+    """
+    found: list[tuple[int, str]] = []
+    for number, line in enumerate(_STRANGE.sub("", text).translate(_WIDE).splitlines(), 1):
+        plain = _BEFORE.sub("", line).strip()
+        if plain.startswith("<") and found and "@" not in found[-1][1]:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {plain}")
+        elif re.search(r"[^\s,;]", plain) and not (not found and _is_heading(plain)):
+            found.append((number, plain))
+    return found
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line names the columns of a table."""
+    return not re.search("[@<>]", line) and bool(re.search("[,;\t]", line) and _MAIL.search(line))
+
+
+def _guests_of(line: str, field: str) -> list[Guest]:
+    """Return the people on a line."""
+    column = _from_columns(line) if len(line) <= LONGEST_LINE else None
+    if column is not None:
+        return [_guest(*column, field)]
+    found, name, at = [], "", 0
+    addresses = list(_ADDRESS.finditer(line))
+    if not addresses or len(line) > LONGEST_LINE:
+        raise InvalidInput(_NO_ADDRESS, field=field, address=excerpt(line))
+    for address, following in itertools.zip_longest(addresses, addresses[1:]):
+        name += line[at : address.start()]
+        at = address.end()
+        if (
+            following
+            and (following["open"] or _same(address, following))
+            and not _TEXT.search(line[at : following.start()])
+        ):
+            continue  # the name of the next is an address, its own in most cases
+        found.append(_guest(name, address["bare"] or address["closed"], field))
+        name = ""
+    rest = line[at:].strip(f"{_AROUND}.")
+    if rest and (len(found) > 1 or "<" in line or _TEXT.search(name)):
+        raise InvalidInput(_NO_ADDRESS, field=field, address=excerpt(line))
+    return [_guest(rest, found[0].address, field)] if rest else found
+
+
+def _same(one: re.Match[str], other: re.Match[str]) -> bool:
+    return _bare(one[0].strip("<>")).lower() == _bare(other[0].strip("<>")).lower()
+
+
+def _from_columns(line: str) -> tuple[str, str] | None:
+    """Return name and address of a line of a table; None if it is none."""
+    separator = next((sign for sign in "\t;," if sign in line), None)
+    if separator is None:
+        return None
+    fields = [
+        each.strip(_AROUND)
+        for each in next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+    ]
+    places = [place for place, each in enumerate(fields) if _ADDRESS.fullmatch(each)]
+    if len(places) != 1 or "<" in line or sum("@" in each for each in fields) > 1:
+        return None
+    before, after = (
+        [each for each in part if re.search(r"[^\W\d_]", each)]
+        for part in (fields[: places[0]], fields[places[0] + 1 :])
+    )
+    name = " ".join(before) if len(before) <= 2 else before[0]
+    return name or next(iter(after), ""), fields[places[0]]
+
+
+def _bare(address: str) -> str:
+    """Return an address without what makes a link of it."""
+    return re.sub(r"^mailto:|\?.*$", "", address.strip(), flags=re.IGNORECASE)
+
+
+def _guest(name: str, address: str, field: str) -> Guest:
+    clean = clean_address(_bare(address), field)
+    name = " ".join(name.replace('\\"', '"').replace('""', '"').strip(_AROUND).split())
+    if re.search("[<>]|@", name):
+        raise InvalidInput(_NO_ADDRESS, field=field, address=excerpt(f"{name} {address}"))
+    return Guest(clean_name(name, field) if name else name_from_address(clean), clean)
 
 
 def name_from_address(address: str) -> str:

@@ -187,7 +187,9 @@ def mail_fresh_link(token: str, now: datetime, *, to_seat: bool = False) -> None
         to_seat: an organiser wants to go to their own seat, not to the organiser's page.
     """
     with transaction() as session:
-        found = [links.find_any(session, purpose, token) for purpose in get_args(links.Purpose)]
+        found = [
+            links.find_any(session, purpose, links.token_in(token)) for purpose in get_args(links.Purpose)
+        ]
         link = next((link for link in found if link is not None), None)
         opens = _still_open(session, link, to_seat)
         person, known = _find_person(session, Person.id == (link.person_id if link else 0))

@@ -59,6 +59,12 @@ ADDRESSES: dict[str, Purpose] = {"play": "reply", "talk": "talk"}
 
 
 TOKEN = re.compile(r"[a-z2-7]{26}")
+_WITHIN = re.compile(rf"(?<![a-z2-7]){TOKEN.pattern}(?![a-z2-7])")
+_PATH = re.compile(
+    rf"/(?P<first>{'|'.join(PATHS.values())})/[^/a-z2-7]*(?P<token>{TOKEN.pattern})(?P<kind>\.(?:ics|atom)(?![a-z]))?"
+    r"(?:(?P<page>(?:/[a-z0-9]+(?:\.[a-z]+)?)*)(?![a-z0-9]).*)?",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +218,23 @@ def find_any(session: Session, purpose: Purpose, text: str) -> Link | None:
     if not TOKEN.fullmatch(text):
         return None
     return session.scalar(select(Link).where(Link.digest == _digest(text), Link.purpose == purpose))
+
+
+def token_in(text: str) -> str:
+    """Return the token in a text that may have more, such as a full stop or the whole link; "" if it has none."""
+    found = _WITHIN.search(text)
+    return found[0] if found else ""
+
+
+def clean_path(path: str) -> str | None:
+    """Return the path of a page that a link opens without what mail programs and people add to it, None if it is none.
+
+    Only what follows a character that belongs to no path of ours is dropped, such as a bracket, a blank or `&fbclid=…`.
+    """
+    found = _PATH.fullmatch(path)
+    if found is None:
+        return None
+    return f"/{found['first']}/{found['token']}{found['kind'] or ''}{found['page'] or ''}"
 
 
 def owner(session: Session, text: str, now: datetime) -> tuple[Person, str] | None:

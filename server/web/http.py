@@ -21,7 +21,7 @@ from byzanz.moves import RulesError
 from server import i18n
 from server.characters import isolated
 from server.config import zones
-from server.errors import Refused
+from server.errors import InvalidLines, Refused
 from server.i18n import N_
 from server.store import engine, links
 from server.store.engine import utc_now
@@ -88,6 +88,9 @@ def refusal_text(error: Refused | RulesError, slug: str | None = None) -> str:
     Args:
         slug: the game whose words name cards and moves; codes stay codes if None.
     """
+    if isinstance(error, InvalidLines):
+        told = [(number, refusal_text(why)) for number, why in error.lines]
+        return "\n".join(gettext("Line %(line)s: %(why)s", line=number, why=why) for number, why in told)
     sentence = i18n.DOMAIN.get_translations(slug or "").ugettext(error.message)
     places = error.places | _in_words(slug, error.places) if slug else error.places
     places = {name: isolated(value) if isinstance(value, str) else value for name, value in places.items()}

@@ -17,7 +17,18 @@ from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken, on_hold
 from server.store import engine, processes
-from server.web import assets, filters, locale, once, plain, sprites, stylesheet, templating, waiting
+from server.web import (
+    assets,
+    filters,
+    link_tails,
+    locale,
+    once,
+    plain,
+    sprites,
+    stylesheet,
+    templating,
+    waiting,
+)
 from server.web.account import account, answers, feeds, leaving, moving, mutes, unsubscribe
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
@@ -108,6 +119,7 @@ def init_app(app: Flask) -> None:
     """Register pages, error pages and security headers."""
     # No redirects to canonical URLs: they would lead to whatever host a request claims.
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
+    link_tails.init_app(app)
     app.before_request(engine.begin_request)
     app.before_request(_check_clock)
     csrf.init_app(app)

@@ -129,9 +129,7 @@ def test_guests_are_read_from_lines() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["Ann", "Ann <ann>", "<>", "Ann <ann@x.org> Bob <bob@x.org>", "Ann <ann@x.org", "a@x.org,"]
-)
+@pytest.mark.parametrize("text", ["Ann", "Ann <ann>", "<>", "Ann <ann@x.org", "a@x.org,"])
 def test_a_line_that_names_nobody_is_quoted(text: str) -> None:
     if text == "a@x.org,":
         assert validation.parse_guests(text) == (Guest("A", "a@x.org"),)

@@ -1,0 +1,155 @@
+"""Links with something more at their end lead to the clean address, whatever they open."""
+
+from __future__ import annotations
+
+import logging
+from typing import get_args
+from urllib.parse import urlsplit
+
+import pytest
+from flask import Flask
+
+from server.store import engine, links
+from server.store.links import PATHS, Purpose
+from tests.support.scene import BASE, PURPOSES, Scene, scene
+
+pytestmark = [
+    pytest.mark.empty_database,
+    pytest.mark.parametrize("database_url", ["sqlite"], indirect=True),
+]
+TAILS = (
+    *(
+        ".",
+        ")",
+        ">",
+        ",",
+        ";",
+        ":",
+        "!",
+        "*",
+        "**",
+        "]",
+        "}",
+        "'",
+        '"',
+        "%22",
+        "%20",
+        "%0A",
+        "%0D%0A",
+        "%3E",
+        "%3C",
+        "…",
+        "”",
+        "’",
+        "»",
+    ),
+    *(
+        "%E2%80%8B",
+        "%EF%BB%BF",
+        "%C2%A0",
+        "&fbclid=IwAR0x-y_z",
+        ";x=1",
+        "%3Futm_source=x",
+        "%26x=1",
+        "=",
+        "=3D",
+        "|Table",
+        ").",
+        "/",
+        "/)",
+        "\\",
+    ),
+    *(
+        "&url=//evil.example/",
+        "%0D%0ALocation:%20//evil.example",
+        "%FF",
+        ".%2F..%2F..",
+        "%00",
+        "<br>",
+        "-",
+        "_",
+        "~",
+    ),
+)
+
+
+@pytest.fixture
+def there(app: Flask) -> Scene:
+    return scene(app, engine.utc_now())
+
+
+def tokens(there: Scene) -> dict[str, str]:
+    """Return a live token of each kind."""
+    assert set(PATHS) == set(PURPOSES) == {*get_args(Purpose)} - {"reply"}
+    now, found = engine.utc_now(), {}
+    with there.app.app_context(), engine.transaction() as session:
+        for purpose in PURPOSES:
+            game = "open" if purpose in ("invite", "organise") else "here"
+            link = links.issue(
+                session, purpose, there.person("Ida" if purpose == "invite" else "Alice"), now, game
+            )
+            found[purpose] = links.token(link)
+    return found
+
+
+def test_each_kind_of_link_leads_to_its_page_in_spite_of_a_tail(
+    there: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    browser, wrong = there.browser(), []
+    for purpose, token in tokens(there).items():
+        clean = f"/{PATHS[purpose]}/{token}{'.ics' if purpose == 'feed' else ''}"
+        for tail in TAILS:
+            for method in ("GET", "HEAD"):
+                answer = there.ask(browser, method, f"{clean}{tail}")
+                if (answer.status_code, answer.location) != (302, clean):
+                    wrong.append(f"{method} {purpose} {tail!r}: {answer.status_code} {answer.location}")
+        for query in ("?utm_source=x", "?fbclid=1", "?move=pass&at=x.1.2"):
+            if there.ask(browser, "GET", f"{clean}{query}").status_code == 302:
+                wrong.append(f"{purpose} {query}")
+        assert token not in caplog.text
+    assert not wrong, "\n".join(wrong)
+
+
+def test_pages_behind_a_link_and_questions_lose_their_tails_too(there: Scene) -> None:
+    token = tokens(there)["seat"]
+    for asked, wanted in {
+        f"/t/{token}/orders)": f"/t/{token}/orders",
+        f"/t/{token}/history.": f"/t/{token}/history",
+        f"/t/{token}?move=pass).": f"/t/{token}?move=pass",
+        f"/t/{token}?move=pass%3E": f"/t/{token}?move=pass",
+        f"/t/{token}.?move=bid+wood1": f"/t/{token}?move=bid+wood1",
+        f"/t/%20{token}": f"/t/{token}",
+        f"/t/<{token}>": f"/t/{token}",
+    }.items():
+        assert there.ask(there.browser(), "GET", asked).location == wanted
+
+
+def test_nothing_else_is_redirected(there: Scene) -> None:
+    token = tokens(there)["seat"]
+    for path in (
+        f"/t/{token}",
+        f"/t/{token}x",
+        f"/t/{token[:-1]}.",
+        "/t/",
+        "/t",
+        f"/x/{token}.",
+        f"/feed/{token}.atom",
+    ):
+        assert there.ask(there.browser(), "GET", path).status_code != 302
+    assert there.ask(there.browser(), "POST", f"/t/{token}.", {"move": "pass"}).status_code == 404
+
+
+def test_the_base_urls_path_stays(there: Scene) -> None:
+    token = tokens(there)["seat"]
+    answer = there.app.test_client().get(
+        f"/t/{token})", base_url=BASE, environ_overrides={"HTTP_HOST": "evil.example"}
+    )
+    assert not urlsplit(answer.location).netloc
+
+
+def test_a_new_link_is_sent_for_a_token_with_a_tail(there: Scene) -> None:
+    token = tokens(there)["seat"]
+    for text in (f"{token}.", f" {token} ", f"<https://byzanz.test/t/{token}>", token):
+        assert links.token_in(text) == token
+    assert links.token_in(f"{token}a") == links.token_in("x") == ""
