@@ -20,6 +20,7 @@ JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
     "bots": (SECONDS, [("tick_bots",)] * 3),
     "outbox": (SECONDS, [("tick_outbox", Transport)] * 2),
     "digests": (60, [("tick_digests", SECONDS)]),
+    "addresses": (60, [("tick_addresses", SECONDS)]),
     "nudges": (600, [("tick_nudges",)]),
     "rematches": (600, [("tick_rematches",)]),
     "tables": (600, [("tick_tables", SECONDS)]),
