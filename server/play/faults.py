@@ -34,10 +34,9 @@ def is_fault(error: BaseException) -> bool:
 
 
 def _is_of_a_game(module: str) -> bool:
-    package = module.partition(".")[0]
-    return package == "byzanz" or any(
-        type(rules).__module__.partition(".")[0] == package for rules in games.every()
-    )
+    """Whether a module belongs to Byzanz' own games and what they are built on, or to a package with games."""
+    owners = [games.__name__, *(type(rules).__module__ for rules in games.every())]
+    return module.partition(".")[0] in {owner.partition(".")[0] for owner in owners}
 
 
 def _passed_a_game(traceback: TracebackType | None) -> bool:

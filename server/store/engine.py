@@ -261,7 +261,7 @@ def truncate_log() -> bool:
 
 
 @contextmanager
-def transaction(queue_of: str | None = None) -> Iterator[Session]:
+def transaction(queue_of: str | None = None, *, wakes: bool = True) -> Iterator[Session]:
     """Open a writing transaction: commit at the end of the block, roll back if it raises.
 
     The session is a new one, so nothing read before the block is trusted inside it. Never keep it open during SMTP,
@@ -270,6 +270,7 @@ def transaction(queue_of: str | None = None) -> Iterator[Session]:
     Args:
         queue_of: the id of the game that it will lock, or the token of a link to it: others of the same queue wait
             here, so that they do not take all connections.
+        wakes: whether bots and mailer may have something to do after it.
     """
     engine = db.engine
     if engine.dialect.name == "sqlite":
@@ -286,7 +287,8 @@ def transaction(queue_of: str | None = None) -> Iterator[Session]:
         yield session
         session.flush()
         _may_have_changed.set(True)
-    committed.set()
+    if wakes:
+        committed.set()
 
 
 _may_have_changed: ContextVar[bool] = ContextVar("may_have_changed", default=False)

@@ -90,7 +90,7 @@ class ProcessHeartbeat:
         Returns:
             Whether its clock is right, so that it may work.
         """
-        with transaction() as session:
+        with transaction(wakes=False) as session:
             _found["off"], theirs = _compared(session, clock)
             seconds = int(_found["off"].total_seconds())
             for part in self._parts:
@@ -103,7 +103,7 @@ class ProcessHeartbeat:
     def stop(self) -> None:
         """Say that this process ends as it should, so that nobody waits for its next heartbeat."""
         forget()
-        with transaction() as session:
+        with transaction(wakes=False) as session:
             session.execute(delete(Process).where(Process.id == self._id))
             _forget_parts(session, Heartbeat.part.in_(self._parts))
 

@@ -29,8 +29,9 @@ REFUSED = (
 
 
 UNAVAILABLE = (
-    "The database did not answer (`unavailable`). `message` says whether nothing has changed or nobody knows. Wait "
-    "`Retry-After` seconds; a move is repeated with the same `request_id`, which plays nothing twice."
+    "The database did not answer, or the clock of the server is wrong (`unavailable`). `message` says whether nothing "
+    "has changed or nobody knows. Wait `Retry-After` seconds; a move is repeated with the same `request_id`, which "
+    "plays nothing twice."
 )
 
 

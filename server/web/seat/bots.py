@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from threading import BoundedSemaphore
 
 from server.play import turns
-from server.store.engine import reading
+from server.store.engine import UNAVAILABLE, reading
 
 PATIENCE = 1.5
 """Seconds that a page waits for bots at most; they answer in a tenth of that unless they search."""
@@ -21,11 +22,16 @@ def wait(game_id: str) -> None:
     if not _waiting.acquire(blocking=False):
         return
     try:
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and only_bots(game_id):
-            time.sleep(INTERVAL)
+        with suppress(*UNAVAILABLE):  # the move is stored, whatever happens to the database now
+            _wait(game_id)
     finally:
         _waiting.release()
+
+
+def _wait(game_id: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and only_bots(game_id):
+        time.sleep(INTERVAL)
 
 
 def only_bots(game_id: str) -> bool:

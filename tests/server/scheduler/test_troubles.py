@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +20,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from byzanz import umpire
 from byzanz.games.byzanz import Byzanz
 from server import play
 from server.community import handles
@@ -337,3 +339,77 @@ def test_a_lock_that_ends_in_time_is_waited_for(
     end.join()
     assert [by for _seat, by, _move in entries(due.id)] == ["clock"]
     assert row(Turn, (due.id, 1)).opened_at == NOW + 2 * HOUR
+
+
+# What the databases themselves raise
+
+
+@one_database
+def test_a_full_disk_puts_no_game_on_hold(app: Flask, due: Table, table: Begin) -> None:
+    other = table(3, game_id="bots")
+    give_to_bots(other, range(1))
+
+    def fill(connection: sqlite3.Connection, _record: object) -> None:
+        connection.execute("PRAGMA max_page_count=1")  # as many as there are: none can be added
+
+    with engine.transaction() as session:  # what a change could still write into
+        session.execute(sa.text("CREATE TABLE filler (x)"))
+    engine.db.engine.dispose()
+    sa.event.listen(engine.db.engine, "connect", fill)
+    full: list[str] = []
+    try:
+        for _ in range(200):
+            try:
+                with engine.transaction() as session:
+                    session.execute(sa.text("INSERT INTO filler VALUES (zeroblob(3000))"))
+            except engine.UNAVAILABLE as error:
+                full.append(str(error.orig))  # type: ignore[union-attr]
+                break
+        assert full == ["database or disk is full"]
+        assert jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR) in (0, 1)
+        for _ in range(60):
+            jobs.tick_bots(NOW)
+    finally:
+        sa.event.remove(engine.db.engine, "connect", fill)
+        engine.db.engine.dispose()
+    assert app.name
+    assert not on_hold(due)
+    assert not on_hold(other)
+    with engine.transaction() as session:
+        session.execute(sa.text("DROP TABLE filler"))
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_connection_that_is_cut_in_mid_move_puts_no_game_on_hold(
+    due: Table, monkeypatch: pytest.MonkeyPatch, app: Flask
+) -> None:
+    other = sa.create_engine(app.config["SQLALCHEMY_DATABASE_URI"], poolclass=sa.NullPool)
+    ours = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+    ours += "AND datname = current_database() AND state = 'idle in transaction'"
+    real = umpire.play
+
+    def cut(*words: Any) -> Any:
+        with other.connect() as connection:
+            connection.execute(sa.text(ours))
+        return real(*words)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(umpire, "play", cut)
+        assert jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR) == 0
+    assert not on_hold(due)
+    assert jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR) == 1
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_lock_of_postgresql_that_is_not_given_back_puts_no_game_on_hold(
+    due: Table, table: Begin, impatient: Flask
+) -> None:
+    game = table(3, game_id="bots")
+    give_to_bots(game, range(1))
+    with locked(impatient):
+        with suppress(*engine.UNAVAILABLE):
+            jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR)
+        assert not jobs._play_bot(game.id, 0, NOW, lambda _n: 0, 1.0)
+    assert not on_hold(due)
+    assert not on_hold(game)
+    assert jobs.tick_bots(NOW) == 1
