@@ -16,6 +16,10 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ENVELOPE = re.compile(r"bounce\+([0-9a-z]{1,14})-([a-z2-7]{10})@")
 
 
+TRIAL = 0
+"""The id of no email: that of the test email of `byzanz doctor --mail`."""
+
+
 def envelope_sender(mail_id: int) -> str | None:
     """Return the address to which reports about a mail are sent; None while BYZANZ_MAIL_DOMAIN is not set.
 

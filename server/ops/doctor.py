@@ -16,7 +16,7 @@ from byzanz import chance, record, umpire
 from byzanz.rules import ALL, Rules
 from server import config
 from server.config import ConfigError, Settings, zones
-from server.ops import database, dns_checks, mail_checks, reach, surroundings
+from server.ops import database_checks, dns_checks, mail_checks, reach, surroundings
 from server.ops.finding import Finding, minute
 from server.play import history, positions
 from server.scheduler import heartbeat
@@ -70,7 +70,7 @@ def findings(make_app: Callable[[Settings], Flask], check_all: bool) -> Iterator
     file = config.database_file(settings)
     if file is None or file.exists():
         with make_app(settings).app_context():
-            tables = database.tables(settings)
+            tables = database_checks.tables(settings)
             yield tables
             if tables.ok:
                 yield from _looked_at(settings, check_all)
@@ -89,7 +89,7 @@ def _looked_at(settings: Settings, check_all: bool) -> Iterator[Finding]:
     try:
         yield from _database_findings(settings, engine.utc_now(), check_all)
     except SQLAlchemyError as error:
-        yield database.unusable(error)
+        yield database_checks.unusable(error)
 
 
 def _outgoing(settings: Settings, tables_ok: bool) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def _outgoing(settings: Settings, tables_ok: bool) -> Iterator[Finding]:
 
 def _database_findings(settings: Settings, now: datetime, check_all: bool) -> Iterator[Finding]:
     with engine.reading() as session:
-        yield from database.findings(session, settings, check_all)
+        yield from database_checks.findings(session, settings, check_all)
         yield _triggers(session)
         if not config.missing_key(settings):
             yield _secret_key(session)

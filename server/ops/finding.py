@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+
+WRONG_CLOCK = timedelta(seconds=60)
+"""How far the clocks of two machines may differ."""
+CLOCK_REMEDY = "set the one that is wrong, and keep both right with NTP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,13 @@ class Finding:
 
     def __str__(self) -> str:
         return f"ok     {self.what}" if self.ok else f"WRONG  {self.what}: {self.remedy}"
+
+
+def apart(differs: timedelta) -> str:
+    """Return how far a clock is from another one, as `2 minutes ahead of`."""
+    minutes = abs(differs) / timedelta(minutes=1)
+    count, unit = (minutes / 60, "hours") if minutes >= 120 else (minutes, "minutes")
+    return f"{count:.0f} {unit} {'ahead of' if differs > timedelta() else 'behind'}"
 
 
 def minute(at: datetime) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from datetime import datetime
 from email.utils import parseaddr
@@ -14,6 +13,7 @@ from server.config import ConfigError, Settings
 from server.mail import envelope
 from server.mail.incoming import lmtp, receive
 from server.mail.outgoing.smtp import DeliveryFailure, Transport, ascii_domain, parse_mail_url
+from server.ops import way_in
 from server.ops.finding import Finding, minute
 from server.store import engine, outbox
 from server.store.models import Heartbeat, IncomingMail, Mail, Person, Turn
@@ -71,6 +71,10 @@ def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
         remedy = "processing failed: see the log of `byzanz mail-in`; the mail server delivers them again"
         yield Finding(False, f"{count} incoming emails were not processed, since {minute(since)}", remedy)
     last = session.scalar(select(func.max(IncomingMail.at)))
+    if (place := way_in.noted(settings)) is not None:
+        yield _answers(*place)
+        yield _last(settings, last)
+        return
     beat = session.get(Heartbeat, lmtp.PART)
     if beat is not None and abs(now - beat.at) <= 3 * lmtp.HEARTBEAT:
         yield Finding(True, "byzanz mail-in is running")
@@ -85,19 +89,35 @@ def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
         )
         yield Finding(False, f"nothing takes in email for {settings.mail_domain}", remedy)
         return
+    yield _last(settings, last)
+
+
+def _last(settings: Settings, last: datetime | None) -> Finding:
     if last is None:
-        yield Finding(True, f"no email has arrived at {settings.mail_domain} yet")
-    else:
-        yield Finding(True, f"incoming email at {settings.mail_domain}: the last one on {minute(last)}")
+        return Finding(True, f"no email has arrived at {settings.mail_domain} yet")
+    return Finding(True, f"incoming email at {settings.mail_domain}: the last one on {minute(last)}")
+
+
+def _answers(host: str, port: int) -> Finding:
+    """Ask `byzanz mail-in` where it has last listened on this machine."""
+    found, where = way_in.answers(host, port), f"{host} port {port}"
+    if found == way_in.LMTP:
+        return Finding(True, f"byzanz mail-in answers on {where}")
+    if found == way_in.ABSENT:
+        remedy = "start it again: until then replies and bounces wait in the mail server, which gives up after days"
+        return Finding(False, f"byzanz mail-in has stopped: nothing answers on {where}", remedy)
+    if found == way_in.SILENT:
+        remedy = "see its log and restart it; meanwhile replies and bounces wait in the mail server"
+        return Finding(
+            False, f"byzanz mail-in does not answer on {where}, though something listens there", remedy
+        )
+    remedy = "stop that program, or run `byzanz mail-in` on another port and tell the mail server"
+    return Finding(False, f"on {where} another program answers ({found!r}) instead of byzanz mail-in", remedy)
 
 
 def _listens() -> bool:
     """Whether something listens where `byzanz mail-in` does unless told otherwise."""
-    try:
-        socket.create_connection((lmtp.HOST, lmtp.PORT), timeout=2).close()
-    except OSError:
-        return False
-    return True
+    return way_in.answers(lmtp.HOST, lmtp.PORT) != way_in.ABSENT
 
 
 def relay(settings: Settings) -> Finding:
@@ -133,4 +153,4 @@ def transport(settings: Settings) -> Transport:
 
 def sender(settings: Settings) -> str:
     """Return an envelope sender like those of our emails, of an email that does not exist."""
-    return envelope.envelope_sender(0) or parseaddr(settings.mail_from)[1]
+    return envelope.envelope_sender(envelope.TRIAL) or parseaddr(settings.mail_from)[1]

@@ -10,6 +10,9 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,7 +21,7 @@ from flask import Request
 from server.config import ConfigError, Settings
 from server.mail.outgoing.smtp import TemporaryFailure, Transport, parse_mail_url
 from server.ops import slow_clients
-from server.ops.finding import Finding
+from server.ops.finding import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart
 
 MAIL_TIMEOUT = 10.0
 """Seconds for one reply of the mail server."""
@@ -26,8 +29,28 @@ DOCTOR = "X-Byzanz-Doctor"
 """The header of a request that `byzanz doctor` sends; it proves that doctor knows the secret key."""
 PROOF_SECONDS = 60
 """How long such a proof is valid, and at most twice as long."""
+MAIL_CAUSES = (
+    ("535", "correct user and password in BYZANZ_MAIL_URL"),
+    ("534", "correct user and password in BYZANZ_MAIL_URL (some providers want a password for apps)"),
+    ("auth", "correct user, password and tls in BYZANZ_MAIL_URL, as the mail server wants them"),
+    (
+        "certificate",
+        "use the name that the certificate of the mail server has in BYZANZ_MAIL_URL, or renew it",
+    ),
+    (
+        "wrong version number",
+        "correct tls and the port in BYZANZ_MAIL_URL (smtp:// with 587, smtps:// with 465)",
+    ),
+    ("starttls", "correct tls in BYZANZ_MAIL_URL: the mail server does not offer it on this port"),
+    ("refused", "start the mail server, or correct host and port in BYZANZ_MAIL_URL"),
+    ("name or service", "correct the host in BYZANZ_MAIL_URL, or the DNS"),
+    ("timed out", "let the network and firewalls reach the mail server, or correct BYZANZ_MAIL_URL"),
+)
+"""What to do, by a part of what the mail server or the connection says; the first that fits counts."""
 ANSWER_BYTES = 100_000
 """Of an answer, as many are looked at."""
+DEAD_BEHIND = ("502", "503", "504")
+"""How proxies answer for a server that does not."""
 SAMPLES = "docs/deploy.md has samples for nginx, Caddy and Apache"
 
 
@@ -40,9 +63,10 @@ def mail_server(settings: Settings) -> Finding:
         ) as transport:
             transport.check_connection()
     except (ConfigError, TemporaryFailure) as error:
-        return Finding(
-            False, f"mail server: {error}", "check BYZANZ_MAIL_URL; emails wait until the server answers"
+        remedy = next(
+            (remedy for part, remedy in MAIL_CAUSES if part in str(error).lower()), "check BYZANZ_MAIL_URL"
         )
+        return Finding(False, f"mail server: {error}", f"{remedy}; emails wait until then")
     return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")
 
 
@@ -91,9 +115,19 @@ def _answer(settings: Settings) -> Iterator[Finding]:
         yield Finding(ok, f"nothing answers at {base} from here ({why})", remedy)
         return
     told = _told(text) if status == "200" else {}
-    if "status" not in told:
-        remedy = f"let the proxy pass everything under this address on to Byzanz ({SAMPLES})"
+    if status in DEAD_BEHIND and "status" not in told:
+        what = f"{base}/healthz answers {status}: the proxy is there, but Byzanz does not answer it"
+        remedy = "start `byzanz serve` or `byzanz web` and see its log, or correct the port to which the proxy passes"
+        yield Finding(False, what, remedy)
+    elif "status" not in told:
+        remedy = (
+            f"let the proxy pass everything under this address on to Byzanz ({SAMPLES}), or correct BYZANZ_BASE_URL "
+            "if the address is another server's"
+        )
         yield Finding(False, f"{base}/healthz answers {status} instead of reporting a healthy server", remedy)
+    elif "forwarded" not in told and (differs := _differs(settings)) is not None:
+        what = f"the clock of this machine is {apart(differs)} that of the server at {base}"
+        yield Finding(False, what, CLOCK_REMEDY)
     elif "forwarded" not in told:
         remedy = "correct BYZANZ_BASE_URL, or restart the server if its version or its settings have changed"
         yield Finding(False, f"at {base} another server answers, or one with another secret key", remedy)
@@ -103,18 +137,39 @@ def _answer(settings: Settings) -> Iterator[Finding]:
             yield Finding(False, f"everybody can read {base}/metrics", f"close it in the proxy; {SAMPLES}")
 
 
-def _fetch(settings: Settings, path: str) -> tuple[str, str]:
-    """Return the status of an answer, with where it redirects to, and its text."""
+def _differs(settings: Settings) -> timedelta | None:
+    """Return how far this machine's clock is ahead of that of our server, if it is so far that it rejects the proof."""
+    try:
+        with _asked(settings, "/healthz") as answer:
+            theirs = parsedate_to_datetime(answer.getheader("Date", "")).astimezone(UTC)
+        differs = datetime.fromtimestamp(time.time(), UTC) - theirs
+        if abs(differs) <= WRONG_CLOCK:
+            return None
+        _, text = _fetch(settings, "/healthz", ago=round(differs.total_seconds() / PROOF_SECONDS))
+    except (OSError, http.client.HTTPException, ValueError, TypeError):
+        return None
+    return differs if "forwarded" in _told(text) else None
+
+
+def _fetch(settings: Settings, path: str, ago: int = 0) -> tuple[str, str]:
+    """Return the status of an answer, with where it redirects to, and its text.
+
+    Args:
+        ago: of the proof, see `_proof`.
+    """
+    with _asked(settings, path, ago) as answer:
+        to, text = answer.getheader("Location"), answer.read(ANSWER_BYTES).decode(errors="replace")
+        return f"{answer.status} (to {to[:200]!r})" if to else str(answer.status), text
+
+
+@contextmanager
+def _asked(settings: Settings, path: str, ago: int = 0) -> Iterator[http.client.HTTPResponse]:
     parts = urlsplit(settings.base_url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     call = kind(parts.hostname or "", parts.port, timeout=slow_clients.ANSWER_SECONDS)
     try:
-        call.request("GET", parts.path + path, headers={DOCTOR: _proof(settings)})
-        answer = call.getresponse()
-        to = answer.getheader("Location")
-        return f"{answer.status} (to {to[:200]!r})" if to else str(answer.status), answer.read(
-            ANSWER_BYTES
-        ).decode(errors="replace")
+        call.request("GET", parts.path + path, headers={DOCTOR: _proof(settings, ago)})
+        yield call.getresponse()
     finally:
         call.close()
 

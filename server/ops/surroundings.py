@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +20,8 @@ from server.ops.finding import Finding
 
 LEAST_SPACE = 200 * 1024 * 1024
 """Bytes that must be free where the database lies: an upgrade rewrites it, and a full disk stops every move."""
+FS_IOC_GETFLAGS, FS_IMMUTABLE_FL = 0x80086601, 0x10
+"""How Linux is asked for the attributes of a file, and the one that forbids changes."""
 BESIDE = ("-wal", "-shm", ".lock")
 """What lies beside an SQLite database while it is used, by the ends of the names."""
 USUAL_HOMES = (Path("/var/lib/byzanz"),)
@@ -140,13 +144,28 @@ def _why_not_written(place: Path, file: Path) -> Finding | None:
         return Finding(False, f"{place} is read-only", f"allow its owner to write: chmod u+w {place}")
     if os.access(place, os.W_OK):
         return None
-    if os.geteuid() == 0:
+    if _is_immutable(place):
         return Finding(False, f"{place} is protected against changes", f"remove that: chattr -i {place}")
     if place not in (file, file.parent) and _owner(place) != _owner(file):
         what = f"{place} belongs to {_owner(place)}, but the database to {_owner(file)}"
         return Finding(False, what, f"stop Byzanz, then: chown {_owner(file)} {place}")
     remedy = f"run doctor as its owner ({_owner(place)}), or let the user that runs Byzanz own it"
     return Finding(False, f"this user may not write {place}", remedy)
+
+
+def _is_immutable(place: Path) -> bool:
+    """Whether a file or folder is protected even against root (chattr), where the file system can tell."""
+    try:
+        opened = os.open(place, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        flags = fcntl.ioctl(opened, FS_IOC_GETFLAGS, bytes(8))
+        return bool(int.from_bytes(flags[:4], sys.byteorder) & FS_IMMUTABLE_FL)
+    except OSError:
+        return False
+    finally:
+        os.close(opened)
 
 
 def _owner(place: Path) -> str:

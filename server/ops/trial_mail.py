@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime, make_msgid
+from email.utils import format_datetime, make_msgid, parseaddr
 
 from flask import Flask
 from sqlalchemy import select
 
 from server.config import ConfigError, Settings
-from server.mail.incoming import reply
+from server.mail.incoming import receive, reply, signatures
 from server.mail.outgoing.smtp import DeliveryFailure, Message, ascii_domain
-from server.ops import mail_checks
+from server.ops import dns_checks, mail_checks
 from server.ops.finding import Finding
 from server.store import engine
+from server.store.facts import Fact
 from server.store.models import IncomingMail
 
 PATIENCE = 60.0
@@ -69,7 +70,7 @@ def findings(
     except (ConfigError, DeliveryFailure, UnicodeError) as error:
         yield Finding(False, f"the mail server did not take the email: {error}", mail_checks.SETTINGS_HINT)
         return
-    yield _comes_back(settings, own, sleep)
+    yield from _comes_back(settings, own, sleep)
 
 
 def _message(settings: Settings, sender: str, recipient: str, now: datetime) -> Message:
@@ -84,16 +85,36 @@ def _message(settings: Settings, sender: str, recipient: str, now: datetime) -> 
     return Message(sender, recipient, mail.as_bytes())
 
 
-def _comes_back(settings: Settings, own: Message, sleep: Callable[[float], None]) -> Finding:
+def _comes_back(settings: Settings, own: Message, sleep: Callable[[float], None]) -> Iterator[Finding]:
     digest, waited = reply.fingerprint(own.content, own.recipient), 0.0
     while waited < PATIENCE:
         with engine.reading() as session:
-            if session.scalar(select(IncomingMail.id).where(IncomingMail.digest == digest)) is not None:
-                return Finding(True, f"an email to {settings.mail_domain} came back to byzanz mail-in")
+            outcome = session.scalar(select(IncomingMail.outcome).where(IncomingMail.digest == digest))
+        if outcome is not None and outcome != receive.IN_PROGRESS:
+            yield Finding(True, f"an email to {settings.mail_domain} came back to byzanz mail-in")
+            yield from _dkim(settings, outcome)
+            return
         sleep(PAUSE)
         waited += PAUSE
     what = f"an email to {settings.mail_domain} did not come back to byzanz mail-in within {PATIENCE:.0f} s"
     remedy = (
         "see the log of the mail server: its MX, its transport for that domain, and mail-in (docs/deploy.md)"
     )
-    return Finding(False, what, remedy)
+    yield Finding(False, what, remedy)
+
+
+def _dkim(settings: Settings, outcome: Fact) -> Iterator[Finding]:
+    """Tell what `byzanz mail-in` found out about the signatures of the email that came back."""
+    found = outcome.values.get("said")
+    author = parseaddr(settings.mail_from)[1].rpartition("@")[2].lower()
+    if not isinstance(found, Fact) or found.code != "dkim" or "." not in author:
+        return
+    said = str(found.values["said"])
+    if said == signatures.PASS:
+        yield Finding(True, f"DKIM: its signature of {author} is right")
+    elif said == signatures.NONE:
+        remedy = f"let your mail server sign what Byzanz sends {dns_checks.DOCUMENT}"
+        yield Finding(False, f"the email that came back has no DKIM signature of {author}", remedy)
+    else:
+        remedy = f"publish the key that your mail server signs with, under the selector it names {dns_checks.DOCUMENT}"
+        yield Finding(False, f"the DKIM signature of the email that came back is wrong: {said}", remedy)

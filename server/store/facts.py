@@ -85,6 +85,7 @@ SENTENCES = {
     "mail_delayed": N_("the email is delayed"),
     "no_failure": N_("the report does not mention a failure"),
     "no_report": N_("it contains no report"),
+    "dkim": N_("DKIM of %(domain)s: %(said)s"),
     # Why a mail was not sent
     "no_address": N_("the person no longer has an address"),
     "silent": N_("the person has turned off emails"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parseaddr
 
@@ -17,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from server.config import settings
 from server.mail import deliverability, envelope, subscriptions
-from server.mail.incoming import bounces, commands, reply, words
+from server.mail.incoming import bounces, commands, reply, signatures, words
 from server.mail.incoming.reply import Reply
 from server.mail.incoming.words import Outcome
 from server.mail.outgoing.smtp import ascii_domain
@@ -117,6 +118,8 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime
     if row is None:
         return _left_alone("repeated", "seen before")
     report = bounces.parse_report(raw, sender, _reader(mail_id))
+    if mail_id == envelope.TRIAL and report.kind == "nothing":
+        report = replace(report, diagnostic=signatures.checked(raw))
     mail: Mail | None = None
     if report.kind in ("failed", "expired", "ours"):
         mail = deliverability.handle_bounce(mail_id, report.diagnostic, now, cause=report.kind)

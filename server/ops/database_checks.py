@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,12 +12,10 @@ from sqlalchemy.orm import Session
 from server import config
 from server.config import ConfigError, Settings, home
 from server.ops import surroundings
-from server.ops.finding import Finding
+from server.ops.finding import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart
 from server.store import engine, migrate
 from server.store.models import Person
 
-WRONG_CLOCK = timedelta(seconds=60)
-"""How far the clocks of two machines may differ."""
 CAUSES = (
     ("password authentication failed", "correct the password in BYZANZ_DATABASE_URL"),
     ("no password supplied", "write user and password into BYZANZ_DATABASE_URL"),
@@ -88,7 +86,8 @@ def _another_one(session: Session, settings: Settings) -> Iterator[Finding]:
     if session.scalar(select(func.count(Person.id))):
         return
     if other := surroundings.elsewhere(settings):
-        what = f"nobody is in {config.database_file(settings)}, and there is another database in {other / home.DATABASE}"
+        file = config.database_file(settings)
+        what = f"nobody is in {file}, and there is another database in {other / home.DATABASE}"
         yield Finding(False, what, f"set {home.HOME}={other} and restart, if players are missing their games")
 
 
@@ -96,8 +95,8 @@ def _clock(session: Session) -> Finding:
     theirs = session.execute(text("SELECT clock_timestamp()")).scalar_one()
     differs = engine.utc_now() - theirs.astimezone(UTC)
     if abs(differs) > WRONG_CLOCK:
-        what = f"the clock of this machine is {told(differs)} the clock of the database"
-        return Finding(False, what, "set the wrong one of the two, and keep both right with NTP")
+        what = f"the clock of this machine is {apart(differs)} that of the database"
+        return Finding(False, what, CLOCK_REMEDY)
     return Finding(True, "the clocks of this machine and of the database agree")
 
 
@@ -106,20 +105,3 @@ def _pages(session: Session) -> Finding:
     if said != "ok":
         return Finding(False, f"the database file is damaged ({said})", "stop Byzanz and restore a backup")
     return Finding(True, "every page of the database file can be read")
-
-
-def told(differs: timedelta) -> str:
-    """Return how far a clock is from another one, as `2 minutes ahead of`."""
-    seconds = abs(differs.total_seconds())
-    count, unit = (seconds / 3600, "hours") if seconds >= 7200 else (seconds / 60, "minutes")
-    return f"{count:.0f} {unit} {'ahead of' if differs > timedelta() else 'behind'}"
-
-
-def of_http(date: str | None, now: datetime) -> timedelta | None:
-    """Return how far this machine's clock is ahead of the one that wrote an HTTP `Date`; None if it wrote none."""
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return now - parsedate_to_datetime(date or "").astimezone(UTC)
-    except (TypeError, ValueError):
-        return None

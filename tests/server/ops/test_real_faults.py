@@ -1,0 +1,389 @@
+"""`byzanz doctor` names the right cause first: each fault is made for real, and the command sees it from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import http.server
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dkim
+import pytest
+import sqlalchemy as sa
+
+from server import create_app
+from server.config import home
+from server.demo.smtp_sink import free_port
+from server.mail.incoming import lmtp, signatures
+from server.ops import trial_mail, way_in
+from tests.conftest import NOW, SECRET, settings
+from tests.support.mail_servers import FaultyServer, speaking
+from tests.support.name_servers import serving as names
+from tests.support.web_servers import serving
+
+NOBODY = 65534
+AS_ROOT = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can mount a file system or become another user"
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path, migrated_file: Path) -> Path:
+    """Return a home with an embedded database and its key, as `byzanz upgrade` makes it."""
+    made = tmp_path / "home"
+    made.mkdir()
+    home.create_key(made)
+    shutil.copy(migrated_file, made / "instance" / "byzanz.db")
+    return made
+
+
+def environment(place: Path, **given: str) -> dict[str, str]:
+    """Return the environment of a command: settings of this home alone."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("BYZANZ_")}
+    base = {"BYZANZ_HOME": str(place), "BYZANZ_MAIL_URL": "smtp://127.0.0.1:9", "PYTHONPATH": os.getcwd()}
+    return clean | base | {"BYZANZ_BASE_URL": f"http://127.0.0.1:{free_port()}"} | given
+
+
+def doctor(place: Path, *before: str, folder: Path | None = None, **given: str) -> list[str]:
+    """Run `byzanz doctor`, which must fail without a traceback; return what is wrong, in its order.
+
+    Args:
+        before: words before the command, such as those that set another clock.
+        folder: the current one.
+        given: further settings.
+    """
+    done = subprocess.run(
+        [*before, sys.executable, "-m", "server.cli", "doctor"],
+        env=environment(place, **given),
+        cwd=folder or place.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return [line.removeprefix("WRONG  ") for line in done.stdout.splitlines() if line.startswith("WRONG")]
+
+
+def change(place: Path, statement: str) -> None:
+    """Change the database with SQLite's own tools."""
+    with sqlite3.connect(place / "instance" / "byzanz.db") as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+# ---- files ----
+
+
+def can_mount() -> bool:
+    """Whether this machine lets us mount a file system of our own."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        return False
+    return (
+        subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], check=False).returncode == 0
+    )
+
+
+@pytest.mark.skipif(not can_mount(), reason="a read-only file system needs root, unshare and mount")
+def test_a_read_only_file_system_is_named_before_any_owner(place: Path) -> None:
+    script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    first, *_ = doctor(place, "unshare", "-m", "sh", "-c", script, str(place))
+    assert re.match(
+        rf"the file system of {place}/instance/byzanz\.db is mounted read-only: mount it writable", first
+    )
+
+
+@AS_ROOT
+def test_a_log_beside_the_database_with_another_owner_is_named(place: Path) -> None:
+    log = place / "instance" / "byzanz.db-wal"
+    log.touch(mode=0o600)
+    os.chown(log, NOBODY, -1)
+    first, *_ = doctor(place, *WITHOUT_POWERS)
+    assert re.match(
+        rf"{log} belongs to \S+, but the database to root: stop Byzanz, then: chown root {log}", first
+    )
+
+
+@AS_ROOT
+def test_settings_that_this_user_may_not_read_are_named(place: Path) -> None:
+    (place / ".env").write_text("BYZANZ_TICK=5\n")
+    (place / ".env").chmod(0o600)
+    os.chown(place / ".env", NOBODY, -1)
+    (found,) = doctor(place, *WITHOUT_POWERS)
+    assert found.startswith(f"configuration: {place}/.env cannot be read (Permission denied): let the user")
+
+
+@AS_ROOT
+def test_a_key_that_this_user_may_not_read_is_named(place: Path) -> None:
+    os.chown(place / "instance" / "secret_key", NOBODY, -1)
+    (found,) = doctor(place, *WITHOUT_POWERS)
+    assert found.startswith(
+        f"configuration: {place}/instance/secret_key cannot be read (Permission denied): let"
+    )
+
+
+def test_a_missing_key_is_named(place: Path) -> None:
+    (place / "instance" / "secret_key").unlink()
+    found = doctor(place)
+    assert found[0].startswith(f"{place}/instance/secret_key is missing: restore it from a backup")
+    assert not any("differs" in line for line in found)
+
+
+def test_a_home_without_a_database_names_the_one_that_is_left(place: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    first, *_ = doctor(other, folder=place)
+    assert first.startswith("configuration: the current folder") or "but one in" in first
+    assert f"BYZANZ_HOME={place}" in first
+
+
+def test_an_empty_database_names_the_one_with_players(
+    place: Path, tmp_path: Path, migrated_file: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    home.create_key(other)
+    shutil.copy(migrated_file, other / "instance" / "byzanz.db")
+    first, *_ = doctor(other, folder=place)
+    assert first.startswith(
+        f"nobody is in {other}/instance/byzanz.db, and there is another database in {place}"
+    )
+    assert f"set BYZANZ_HOME={place} and restart" in first
+
+
+# ---- the database ----
+
+
+def test_a_database_of_a_newer_version_is_named(place: Path) -> None:
+    change(place, "UPDATE alembic_version SET version_num = '9999'")
+    first, *_ = doctor(place)
+    assert first.startswith(
+        "database: at revision 9999, which this version of Byzanz does not know: a newer one has"
+    )
+    assert "byzanz upgrade" not in first
+
+
+def test_an_older_database_is_to_be_upgraded(place: Path) -> None:
+    change(place, "UPDATE alembic_version SET version_num = '0001'")
+    first, *_ = doctor(place)
+    assert re.fullmatch(r"database: at revision 0001, not \d+: run `byzanz upgrade`", first)
+
+
+@pytest.mark.parametrize("at", [0, 4096 * 3])
+def test_a_damaged_database_is_to_be_restored(place: Path, at: int) -> None:
+    file = place / "instance" / "byzanz.db"
+    with file.open("r+b") as opened:
+        opened.seek(at)
+        opened.write(os.urandom(1) * (4096 if not at else file.stat().st_size - at))
+    assert any("restore a backup" in line for line in doctor(place))
+
+
+POSTGRESQL = [
+    ({"database": "nowhere"}, "does not exist", "create it in PostgreSQL"),
+    ({"port": 1}, "refused", "start PostgreSQL"),
+    ({"host": "no.such.host.invalid"}, "", "correct the host"),
+]
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize(("changed", "said", "remedy"), POSTGRESQL, ids=["database", "port", "host"])
+def test_why_postgresql_does_not_answer_is_named(
+    place: Path, bare_postgres: str, changed: dict[str, str | int], said: str, remedy: str
+) -> None:
+    url = sa.make_url(bare_postgres)
+    if "host" in changed or "port" in changed:
+        url = sa.URL.create("postgresql+psycopg", "byzanz", "x", "127.0.0.1", 5432, "byzanz")
+    chosen = url.set(**changed).render_as_string(hide_password=False)
+    found = doctor(place, BYZANZ_DATABASE_URL=chosen, BYZANZ_SECRET_KEY=SECRET)
+    line = next(line for line in found if line.startswith("database:"))
+    assert said in line.lower()
+    assert remedy in line
+
+
+# ---- from outside ----
+
+
+@contextmanager
+def dead_behind(status: int) -> Iterator[str]:
+    """Run a proxy whose server is dead; yield its address."""
+
+    class Proxy(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(status)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        thread = threading.Thread(target=proxy.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{proxy.server_port}"
+        proxy.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_server_that_is_dead_behind_its_proxy_is_named(place: Path, status: int) -> None:
+    with dead_behind(status) as base:
+        found = doctor(place, BYZANZ_BASE_URL=base)
+    (line,) = [line for line in found if "/healthz" in line]
+    assert line.startswith(
+        f"{base}/healthz answers {status}: the proxy is there, but Byzanz does not answer it: start"
+    )
+
+
+@pytest.mark.skipif(shutil.which("faketime") is None, reason="another clock needs faketime")
+@pytest.mark.parametrize(("by", "told"), [("+2h", "2 hours ahead of"), ("-10m", "10 minutes behind")])
+def test_a_wrong_clock_is_named_and_no_other_server(place: Path, by: str, told: str) -> None:
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    key = (place / "instance" / "secret_key").read_text()
+    app = create_app(settings(f"sqlite:///{place}/instance/byzanz.db", base_url=base, secret_key=key))
+    with serving(app, port, app):
+        found = doctor(place, "faketime", "-f", by, BYZANZ_BASE_URL=base, FAKETIME_DONT_FAKE_MONOTONIC="1")
+    assert f"the clock of this machine is {told} that of the server at {base}" in "\n".join(found)
+    assert not any("another server" in line for line in found)
+
+
+# ---- email ----
+
+
+def test_a_mail_in_that_has_stopped_is_named(place: Path) -> None:
+    port = str(free_port())
+    given = environment(place, BYZANZ_MAIL_DOMAIN="play.example.org")
+    for stop in (signal.SIGTERM, signal.SIGKILL):
+        with subprocess.Popen(
+            [sys.executable, "-m", "server.cli", "mail-in", "--port", port],
+            env=given,
+            cwd=place,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdout
+            assert b"by LMTP" in process.stdout.readline()
+            running = doctor(place, BYZANZ_MAIL_DOMAIN="play.example.org")
+            assert not any("mail-in" in line for line in running)
+            process.send_signal(stop)
+            process.wait(60)
+        stopped = doctor(place, BYZANZ_MAIL_DOMAIN="play.example.org")
+        said = f"byzanz mail-in has stopped: nothing answers on 127.0.0.1 port {port}: start it again"
+        assert any(line.startswith(said) for line in stopped)
+    with dead_behind(200) as base:
+        (place / "instance" / way_in.FILE).write_text(f"127.0.0.1 {base.rpartition(':')[2]}\n")
+        odd = doctor(place, BYZANZ_MAIL_DOMAIN="play.example.org")
+    assert any("byzanz mail-in does not answer on 127.0.0.1 port" in line for line in odd)
+
+
+@pytest.mark.parametrize(
+    ("lines", "remedy"),
+    [
+        (
+            (b"220 hello", b"250-mail\r\n250 AUTH PLAIN LOGIN", b"535 5.7.8 authentication failed"),
+            "user and password",
+        ),
+        ((b"220 hello\r\n", b"250 mail\r\n"), "correct user, password and tls"),
+        (None, "start the mail server, or correct host and port"),
+    ],
+)
+def test_why_the_mail_server_does_not_let_us_in_is_named(
+    place: Path, lines: tuple[bytes, ...] | None, remedy: str
+) -> None:
+    if lines is None:
+        found = doctor(place, BYZANZ_MAIL_URL="smtp://127.0.0.1:9")
+    else:
+        with speaking(*lines, pause=0.5) as port:
+            found = doctor(place, BYZANZ_MAIL_URL=f"smtp://ann:geheim@127.0.0.1:{port}?tls=none")
+    (line,) = [line for line in found if line.startswith("mail server:")]
+    assert remedy in line
+    assert "geheim" not in line
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str]:
+    """Return a private key, and the record that publishes its other half."""
+    file = tmp_path_factory.mktemp("dkim") / "key.pem"
+    subprocess.run(["openssl", "genrsa", "-out", str(file), "1024"], check=True, capture_output=True)
+    public = ["openssl", "rsa", "-in", str(file), "-pubout", "-outform", "DER"]
+    made = subprocess.run(public, check=True, capture_output=True).stdout
+    return file.read_bytes(), f"v=DKIM1; k=rsa; p={base64.b64encode(made).decode()}"
+
+
+SIGNED = [
+    ("example.org", "right", "ok     DKIM: its signature of example.org is right"),
+    (
+        "example.org",
+        "another key",
+        "WRONG  the DKIM signature of the email that came back is wrong: the signature of",
+    ),
+    ("example.org", "no key", "WRONG  the DKIM signature of the email that came back is wrong: "),
+    ("example.net", "right", "is wrong: the signature is of example.net, another domain: publish the key"),
+    (
+        "",
+        "right",
+        "WRONG  the email that came back has no DKIM signature of example.org: let your mail server sign",
+    ),
+]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing")
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("domain", "published", "said"), SIGNED)
+def test_the_signature_of_the_email_that_comes_back_is_checked(
+    monkeypatch: pytest.MonkeyPatch,
+    database_url: str,
+    keys: tuple[bytes, str],
+    domain: str,
+    published: str,
+    said: str,
+) -> None:
+    private, record = keys
+    if published == "another key":
+        record = f"{record[:90]}{record[90:100].swapcase()}{record[100:]}"
+    dns = (
+        {(f"mail._domainkey.{domain or 'example.org'}", "TXT"): [f'"{record}"']}
+        if published != "no key"
+        else {}
+    )
+    chosen = settings(
+        database_url,
+        mail_from="Byzanz <games@example.org>",
+        mail_domain="play.example.org",
+        mail_url="smtp://x",
+    )
+    with names({**dns, ("example.org", "A"): ["192.0.2.1"]}) as resolver, FaultyServer().running() as server:
+        chosen = chosen.model_copy(update={"mail_url": f"smtp://127.0.0.1:{server.port}"})
+        monkeypatch.setattr(signatures, "resolver", lambda: resolver)
+        app = create_app(chosen)
+        real = server.handle_DATA
+
+        async def delivered(connection: Any, session: Any, envelope: Any) -> str:
+            if "play.example.org" in envelope.rcpt_tos[0]:
+                sign = dkim.sign(envelope.content, b"mail", domain.encode(), private) if domain else b""
+                took = await asyncio.to_thread(
+                    lmtp.accept, app, sign + envelope.content, envelope.mail_from, envelope.rcpt_tos[0]
+                )
+                assert took == 250
+            return await real(connection, session, envelope)
+
+        monkeypatch.setattr(server, "handle_DATA", delivered)
+        with app.app_context():
+            found = [
+                str(each)
+                for each in trial_mail.findings(chosen, "mia@example.org", NOW, sleep=lambda _: None)
+            ]
+    assert "came back to byzanz mail-in" in found[1]
+    assert said in found[2]
+    assert (published == "right" and domain == "example.org") == found[2].startswith("ok")
