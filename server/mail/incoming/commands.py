@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any
 
 from sqlalchemy import func, or_, select
@@ -26,6 +27,10 @@ from server.store.models import Entry, IncomingMail, StandingOrder, Turn
 LOGGER = logging.getLogger(__name__)
 WRAP_LENGTH = 60
 """Length from which mail clients may wrap a line; a shorter line ends because its writer ended it."""
+
+
+ALIKE = 0.75
+"""How much of a word must be that of a verb to be taken for it mistyped."""
 
 
 class BadReply(Refused):
@@ -112,6 +117,21 @@ def read_lines(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[ReplyLine]
 def is_readable(rules: Rules[Any, Any], said: str) -> bool:
     """Whether a line can be read as a move or an order of this game, legal or not, or asks about one."""
     return _read_line(rules, " ".join(said.replace("?", " ").split())).fault is None
+
+
+def is_like_move(rules: Rules[Any, Any], said: str) -> bool:
+    """Whether a line could be meant as a move or an order: it has a verb of this game, perhaps mistyped."""
+    typed = said.encode("ascii", "ignore").decode().casefold().split()
+    if is_readable(rules, said) or not typed:
+        return bool(typed)
+    try:
+        rules.parse(" ".join(typed))
+    except RulesError as error:
+        known = str(error.places.get("known", "")).split(", ")
+    else:
+        return True
+    verbs = [*known, "order", "orders"]
+    return known == [""] or any(get_close_matches(word, verbs, 1, ALIKE) for word in typed)
 
 
 def _read_line(rules: Rules[Any, Any], said: str) -> ReplyLine:

@@ -59,6 +59,7 @@ _FORWARDED = re.compile(
     re.IGNORECASE,
 )
 _SIGNATURE = re.compile(r"[-–—]{1,3}\s*")
+_LINK = re.compile(r"<?(?:https?://|www\.|mailto:)\S*", re.IGNORECASE)
 _TOKEN = re.compile(r"/[a-z2-7]{26}\b", re.IGNORECASE)
 
 
@@ -171,13 +172,18 @@ def own_text(text: str, known: Known, *, talk: bool = False) -> OwnText:
         talk: all of it is meant for people, so greetings and thanks are kept, too.
     """
     lines = [line[: LONGEST_LINE + 1] for line in text.split("\n", MOST_LINES_READ)[:MOST_LINES_READ]]
+    above = _unquoted(lines, known, talk)
+    if above.lines:
+        return above
+    began, _doubtful = _Quotes(lines, known, talk).start()
+    return _unquoted(_lines_below(lines[began:]), known, talk)
+
+
+def _unquoted(lines: Sequence[str], known: Known, talk: bool) -> OwnText:
+    """Return the writer's own lines above a quote; where it is doubtful, a line of theirs, which is no move."""
     began, doubtful = _Quotes(lines, known, talk).start()
-    above = _without_courtesies(lines[:began], known, talk)
-    if above:
-        return OwnText(above, doubtful)
-    below = _lines_below(lines[began:])
-    ends, doubtful = _Quotes(below, known, talk).start()
-    return OwnText(_without_courtesies(below[:ends], known, talk), doubtful)
+    own = lines[: began + (doubtful and not talk)]
+    return OwnText(_without_courtesies(own, known, talk), doubtful)
 
 
 class _Quotes:
@@ -206,8 +212,11 @@ class _Quotes:
                 return index, False
             if self._is_attribution(index) or self._is_header_block(index):
                 return index, False
+            if self._known.names_us(text) and _DATE.search(text) and self._up_to_colon(index):
+                return self._wrapped_above(index), False
             if self._known.begin_quote(text, self._talk):
-                return self._wrapped_above(index), self._is_doubtful(index)
+                doubtful = self._is_doubtful(index)
+                return index if doubtful else self._wrapped_above(index), doubtful
         return len(self._lines), False
 
     def _is_attribution(self, index: int) -> bool:
@@ -220,8 +229,9 @@ class _Quotes:
             return True
         # Any line could begin “Byzanz … wrote:”, so the last that can does: those above it are the writer's.
         later = (number for number, line in enumerate(wrapped) if number and not line.startswith("<"))
-        named = _NAMED_FIRST.fullmatch(text) or (self._known.names_us(text) and _DATE.search(wrapped[0]))
-        return bool(named) and not any(self._is_attribution(index + n) for n in later)
+        return _NAMED_FIRST.fullmatch(text) is not None and not any(
+            self._is_attribution(index + n) for n in later
+        )
 
     def _up_to_colon(self, index: int) -> list[str]:
         """Return the lines from here to one that ends as an attribution does; empty if none of four does."""
@@ -251,20 +261,27 @@ class _Quotes:
         first = index
         while first > 0 and index - first < MOST_WRAPPED:
             text, above = self._lines[first], self._lines[first - 1]
-            cut = text.startswith(("<", "(")) or above.endswith(("<", "(")) or _ADDRESS.match(text)
+            cut = above.endswith(("<", "(")) or (text.startswith(("<", "(")) and self._up_to_colon(first))
             header = _ANY_LABEL.match(text) and _ANY_LABEL.match(above)
-            if not above or SAY.match(above) or not (cut or header or _DATE.search(above)):
+            if (
+                not above
+                or SAY.match(above)
+                or not (cut or header or _DATE.search(above) or self._known.names_us(above))
+            ):
                 break
             first -= 1
         return first
 
     def _is_doubtful(self, index: int) -> bool:
-        """Whether nothing but a known address says that a quote begins here."""
+        """Whether nothing but a known address or link says that a quote begins here."""
         text = self._lines[index]
-        alone = _ADDRESS.sub("", text).strip(" <>()[]") == ""
+        rest = _LINK.sub("", _ADDRESS.sub("", text))
         below = next((line for line in self._lines[index + 1 :] if line), "")
-        introduces = self._up_to_colon(index) or _ANY_LABEL.match(text) or below.startswith(">")
-        return not (alone or introduces or _DATE.search(_ADDRESS.sub("", text)))
+        around = (below, self._lines[index - 1] if index else "")
+        block = _ANY_LABEL.match(text) and any(map(_ANY_LABEL.match, around))
+        introduces = self._up_to_colon(index) or block or below.startswith(">")
+        said = self._known.names_us(rest) or self._known.names_writer(rest) or _DATE.search(rest)
+        return says_something(rest) and not (introduces or said)
 
     def _introduced(self, index: int) -> int:
         """Return the index at which the words begin that introduce a quote, in a language not known here."""

@@ -101,7 +101,7 @@ def read_reply(access: SeatAccess, lines: Sequence[OwnLine]) -> Read:
     """Part the lines of a reply: those that begin with `say` are words, the others are for the game.
 
     A line that a mail program may have broken off from words belongs to them, unless it can be read as a move: then
-    nobody can tell, and nothing is done. What closes a mail is left out, unless it can be read as a move.
+    nobody can tell, and nothing is done. What closes a mail is left out, unless it could be meant as a move.
     """
     if len(lines) > reply.MOST_OWN_LINES:
         return Read(moves=tuple(lines))
@@ -114,7 +114,7 @@ def read_reply(access: SeatAccess, lines: Sequence[OwnLine]) -> Read:
         if found is not None:
             saying = True
             words.append(found[2].rstrip("*_") if set("*_") & set(found[1]) else found[2])
-        elif line.closes and not commands.is_readable(rules, line):
+        elif line.closes and not commands.is_like_move(rules, line):
             continue
         elif not (saying and line.joins):
             saying = False

@@ -237,8 +237,9 @@ def write_sentences(connection: sa.Connection) -> None:
         insert("turn", seat=seat, refused=refused, credited=0, **turn)
 
 
+@pytest.mark.usefixtures("empty")
 @pytest.mark.parametrize("empty", ["sqlite", "postgresql"], indirect=True)
-def test_only_the_addresses_of_turns_keep_their_purpose(empty: Flask) -> None:
+def test_only_the_addresses_of_turns_keep_their_purpose() -> None:
     upgrade(revision="0023")
     with engine.db.engine.begin() as connection:
         write_links(connection)

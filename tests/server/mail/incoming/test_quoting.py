@@ -107,6 +107,174 @@ def test_all_that_stands_over_our_own_marker_in_its_paragraph_is_ours() -> None:
     assert own(f"pass\n\n> Bid now\n> {marker}\nbid olive2") == ("pass",)
 
 
+# What is known in every language
+
+
+KNOWN = quoting.Known(
+    names=("Alice Example", "Alice"),
+    addresses=frozenset({"alice@example.org", "games@example.org"}),
+    domain="play.test",
+    site="byzanz.test",
+    sender="Byzanz",
+)
+TOKEN = "abcdefghijklmnopqrstuvwx23"
+
+
+def known(text: str, *, talk: bool = False) -> tuple[str, ...]:
+    """Return Alice's own lines in a text, as far as her addresses and ours tell."""
+    return quoting.own_text(text, KNOWN, talk=talk).lines
+
+
+@pytest.mark.parametrize("talk", [False, True])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"Byzanz <talk+{TOKEN}@play.test> blabla:", f"blabla 2026, <play+{TOKEN}@PLAY.TEST>:"),
+        *(
+            "bounce+1x-abcdefghij@play.test blabla:",
+            "anything@play.test:",
+            "2.3.26 Byzanz <games@example.org>",
+        ),
+        *(
+            "Alice <alice@example.org> blabla:",
+            "blabla 11:00, alice+games@example.org",
+            "ＡＬＩＣＥ＠example.org：",
+        ),
+        *("mailto:alice@example.org", f"https://byzanz.test/t/{TOKEN}", f"<http://BYZANZ.test/u/{TOKEN}>"),
+        *("alice@example.org", "(alice@example.org)", "Byzanz <games@example.org>blabla:  Bid or pass."),
+    ],
+)
+def test_a_line_with_an_address_of_ours_or_of_the_writer_begins_the_quote(line: str, talk: bool) -> None:
+    for gap in ("\n", "\n\n"):
+        for quote in ("bid olive1\n", "> bid olive1\n", "\nbid olive1\n\nblabla\n"):
+            assert known(f"pass{gap}{line}\n{quote}", talk=talk) == ("pass",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bob@example.org:",
+        "games@byzanz.test.evil.example",
+        "alice@example.org.evil.example",
+        "https://byzanz.test.x/t",
+    ],
+)
+def test_an_address_of_others_begins_no_quote(line: str) -> None:
+    assert known(f"pass\n\n{line}\nbid olive1") != ("pass",)
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "Den mån 2 mars 2026 kl 11:00\nByzanz <games@example.org> skrev:",
+        "Den mån 2 mars 2026 kl 11:00 Byzanz\n<games@example.org>\nskrev:",
+        "Den mån 2 mars 2026\nkl 11:00 Byzanz <\ngames@example.org>\nskrev:",
+        "Fra: Byzanz\nTil: Alice <alice@example.org>\nEmne: Byzanz",
+        "*Från:* Byzanz\n*Datum:* i dag\n*Till:* alice@example.org",
+    ],
+)
+def test_the_lines_above_an_address_that_belong_to_it_are_quoted(wrapped: str) -> None:
+    for gap in ("\n", "\n\n"):
+        assert known(f"pass{gap}{wrapped}\n\nbid olive1") == ("pass",)
+        assert known(f"say hi\npass{gap}{wrapped}\n> bid olive1\n") == ("say hi", "pass")
+
+
+def test_where_quoted_lines_follow_an_address_the_quote_ends_with_them() -> None:
+    assert known("Byzanz <games@example.org> blabla\n\n> bid olive1\n\npass") == ("pass",)
+    assert known("> bid olive1\n\npass\n\nAlice\nalice@example.org\n") == ("pass",)
+    assert known("Byzanz <games@example.org> blabla\n\nbid olive1\n\npass") == ()
+
+
+def test_a_sentence_with_an_address_leaves_doubt() -> None:
+    text = "Well played!\nYou can reach me at alice@example.org from now on.\nSee you\n\n> q\n"
+    assert quoting.own_text(text, KNOWN, talk=True) == quoting.OwnText(known(text, talk=True), doubtful=True)
+    assert known(text, talk=True) == ("Well played",)
+    assert known(text) == (
+        "Well played",
+        "You can reach me at alice@example.org from now on",
+    )  # so nothing is played
+    assert not quoting.own_text(
+        text.replace("alice@example.org", "bob@example.net"), KNOWN, talk=True
+    ).doubtful
+    single = "Well played!\nMy email: alice@example.org\nSee you"
+    assert quoting.own_text(single, KNOWN, talk=True).doubtful
+    page = "Well played!\nLook at https://byzanz.test/g/abc there.\n"
+    assert len(known(page, talk=True)) == 2  # people talk about public pages
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "От: Byzanz\nОтправлено: 26 июня 2014 г. 15:05\nКому: Alice Example",
+        "寄件者：Byzanz\n寄件日期：2026年3月2日\n收件者：Bob",
+        "จาก: x\nส่งแล้ว: 02.03.2026\nถึง: Alice Example",
+        "प्रेषक: Byzanz\nभेजा गया: 2 मार्च 2026\nप्रति: x",
+    ],
+)
+def test_a_block_of_headers_is_known_by_a_name_and_a_date(block: str) -> None:
+    assert known(f"pass\n\n{block}\n\nbid olive1") == ("pass",)
+    lines = block.replace("Byzanz", "x").replace("Alice Example", "x")
+    assert len(known(f"pass\n\n{lines}\n\nbid olive1")) > 1
+
+
+# Closings and what phones add
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        *(
+            "Cu stimă\nAlice Example",
+            "\nQualunque cosa\nAlice",
+            "Blabla,\nalice",
+            "\nBlabla bla\nA",
+            "\nBlabla, Alice",
+        ),
+        *(
+            "Odesláno z iPhonu",
+            "iPhoneから送信",
+            "Отправлено с Samsung Galaxy",
+            "\nnội dung\nAlice\n\nGửi từ iPhone",
+        ),
+        *("Hanki Outlook for Android<https://aka.ms/AAb9ysg>", "Skickat från Outlook\nHämta Outlook för iOS"),
+    ],
+)
+def test_closings_and_what_programs_add_are_known_in_any_language(ending: str) -> None:
+    lines = [line for line in quoting.own_text(f"pass\n{ending}\n\n> q", KNOWN).lines if not line.closes]
+    assert lines == ["pass"]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        *(
+            "Blabla\nAlice",
+            "\nnot yet\nAlice",
+            "\nJust kidding\nAlice",
+            "\n不要\nAlice",
+            "\nAnnuler,\nAlice",
+            "\nblabla",
+        ),
+        *("\nHow about 3\nAlice", "\nBlabla?\nAlice", "\nBlabla\nBob", "\nBlabla\nAlice\nPS: blabla"),
+        *("my iPhone died\nbid olive1", "\nmy iPhone died, so wait", "\nBlabla" + " bla" * 20 + "\nAlice"),
+    ],
+)
+def test_what_may_say_more_stays(ending: str) -> None:
+    lines = [line for line in quoting.own_text(f"pass\n{ending}\n\n> q", KNOWN).lines if not line.closes]
+    assert len(lines) > 1
+
+
+@pytest.mark.parametrize("mark", ["ᐧ", ":-)", "...", "👍", "-", "—", "***", "ㅤ"])
+def test_a_line_without_letters_and_digits_is_no_line(mark: str) -> None:
+    assert known(f"pass\n\n{mark}\n\n> q") == ("pass",)
+    assert known(f"{mark}\npass") == (() if mark in "-—" else ("pass",))  # under a dash stands a signature
+
+
+@pytest.mark.parametrize("mark", ["?", "???", "？", "❓", "&" * 20])
+def test_a_mark_that_asks_or_is_long_is_one(mark: str) -> None:
+    assert len(known(f"pass\n{mark}")) == 2
+
+
 def test_lines_below_a_quote_count_if_there_are_none_above() -> None:
     assert own(f"{QUOTE}\npass\n") == ("pass",)
     assert own(f"Hello,\n{QUOTE}pass\n") == ("pass",)

@@ -16,6 +16,7 @@ from byzanz.games import rules_of
 from server import play
 from server.community import talk
 from server.mail.incoming import commands, quoting, receive, words
+from server.mail.incoming.lines import normalize_line
 from server.store import engine, links
 from server.store.models import Block, Mute, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
@@ -171,6 +172,35 @@ def test_all_of_an_answer_to_talk_is_words(text: str, spoken: str) -> None:
 )
 def test_what_is_no_talk_is_refused(text: str, why: str) -> None:
     assert why in str(read_talk(text).fault)
+
+
+@pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
+@pytest.mark.parametrize("mark", "?？؟;❓")
+def test_a_question_is_no_move_in_any_game(slug: str, mark: str) -> None:
+    rules = rules_of(slug)
+    for move in ("pass", "order pass", "orders off", "bid olive1", "put 7r on 14"):
+        for asked in (f"{move}{mark}", f"{move} {mark}", f"{mark} {move}", f"should I {move}{mark}"):
+            (line,) = commands.read_lines(rules, (normalize_line(asked),))
+            assert "question" in str(line.fault), asked
+
+
+def test_a_question_about_a_move_is_not_said_to_the_table() -> None:
+    assert "reads like a move" in str(read_talk("bid olive1?").fault)
+    assert read_talk("Shall we play on?").words == "Shall we play on?"
+
+
+@pytest.mark.parametrize(
+    ("closing", "moves"),
+    [
+        ("Alles Liebe und Gute", ["pass"]),
+        ("Sell merchant", ["pass", "Sell merchant"]),
+        ("sel merchants", ["pass", "sel merchants"]),
+        ("biid", ["pass", "biid"]),
+        ("ordr pass", ["pass", "ordr pass"]),
+    ],
+)
+def test_what_closes_a_mail_is_left_out_unless_it_is_like_a_move(closing: str, moves: list[str]) -> None:
+    assert list(read(f"pass\n\n{closing}\nAlice").moves) == moves
 
 
 # In a reply to an email about a turn
@@ -435,6 +465,18 @@ def test_an_answer_to_talk_goes_out_from_the_address_of_talk_even_when_it_is_a_t
     answer(mail, "x" * 600, sender=ALICE)
     (message,) = [each for each in post(NOW + HOUR) if each["Auto-Submitted"] == "auto-replied"]
     assert message["Reply-To"] == mail["Reply-To"]
+
+
+@one_database
+def test_the_writer_is_told_where_it_is_doubtful_that_the_quote_begins(game: Table) -> None:
+    mail = talk_mail(game)
+    assert (
+        answer(mail, "Hello.\nWrite to alice@example.org please\nBye!", sender=ALICE)
+        == "words said to the table"
+    )
+    assert said(game)[-1] == (0, "Hello.")
+    (text,) = to_alice(NOW + HOUR)
+    assert "an email address or a link of yours or ours was taken for quoted text" in text
 
 
 @one_database

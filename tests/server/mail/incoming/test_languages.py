@@ -1,0 +1,142 @@
+"""Replies in 43 languages and 27 shapes: nearly all are read, and in none is anything from the quote played or said.
+
+`pytest -s -k figures` prints the figures of docs/mail-in.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable
+from email.message import EmailMessage
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from byzanz.games import rules_of
+from server.mail.incoming import commands, receive, reply, words
+from server.mail.incoming.quoting import Known
+from tests.conftest import NOW, Table
+from tests.support.databases import kept, restore
+from tests.support.letters import ALICE, moves_of, post, with_replies
+from tests.support.mail_languages import LANGUAGES, NAME, SHAPES, Letter, Turn
+from tests.support.mails import html_of
+from tests.support.talk import said
+
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+BYZANZ: Any = SimpleNamespace(game=SimpleNamespace(slug="byzanz", rules=1))
+RULES = rules_of("byzanz")
+KNOWN = Known(
+    names=("Alice",),
+    addresses=frozenset({ALICE, "games@byzanz.test"}),
+    domain="byzanz.test",
+    site="byzanz.test",
+    sender="Byzanz",
+)
+RIGHT = 0.95
+"""The share of replies that has to be read."""
+MOVES = ("pass", "bid olive1", "bid olive1 olive2", "order pass this lot", "orders off", "tax wine1")
+
+
+@pytest.fixture
+def turn(app: Flask, table: Callable[..., Table]) -> Turn:
+    """Send the email about a turn."""
+    with_replies(app)
+    table(4)
+    (message,) = post()
+    return turn_of(message)
+
+
+def turn_of(message: EmailMessage) -> Turn:
+    """Return the email about a turn as it is quoted."""
+    text = message.get_body(("plain",))
+    assert text is not None
+    return Turn(text.get_content(), html_of(message), str(message["Reply-To"]))
+
+
+def moves_in(letter: Letter, turn: Turn) -> list[str] | None:
+    """Return what a reply would play and order; None if it is refused."""
+    read = reply.parse_reply(letter.raw(turn.address), ALICE, known=KNOWN)
+    assert read.ignored is None
+    asked = words.read_reply(BYZANZ, read.lines)
+    lines = commands.read_lines(RULES, asked.moves)
+    if asked.fault or not lines or len(lines) > reply.MOST_OWN_LINES or any(line.fault for line in lines):
+        return None
+    assert not asked.words
+    return [line.source.casefold() for line in lines]
+
+
+def words_in(letter: Letter, turn: Turn) -> str:
+    """Return what an answer to table talk would say to the table."""
+    read = reply.parse_reply(letter.raw(turn.address), ALICE, talk=True, known=KNOWN)
+    return words.read_talk(BYZANZ, read.lines).words
+
+
+def read_all(turn: Turn, own: str) -> dict[tuple[str, str], str]:
+    """Read a reply of each shape in each language: `right`, `refused` or `wrong`."""
+    found = {}
+    for (shape, make), (code, language) in itertools.product(SHAPES.items(), LANGUAGES.items()):
+        moves = moves_in(make(own, language, turn), turn)
+        found[shape, code] = "right" if moves == [own] else "refused" if moves is None else f"wrong: {moves}"
+    return found
+
+
+@one_database
+def test_the_figures_of_replies_in_all_languages(turn: Turn) -> None:
+    found = read_all(turn, "pass")
+    for place, name in ((0, "shape"), (1, "language")):
+        print(f"\n{name:32} right refused wrong")
+        for each in dict.fromkeys(key[place] for key in found):
+            counted = Counter(how.partition(":")[0] for key, how in found.items() if key[place] == each)
+            print(f"{each:32} {counted['right']:5} {counted['refused']:7} {counted['wrong']:5}")
+    counted = Counter(how.partition(":")[0] for how in found.values())
+    print(
+        f"of {len(found)}: {dict(counted)}, not right: {[key for key, how in found.items() if how != 'right']}"
+    )
+    assert not counted["wrong"]
+    assert counted["right"] >= RIGHT * len(found)
+
+
+@one_database
+@pytest.mark.parametrize("own", ["", "bid olive1"])
+def test_no_move_in_a_quote_is_played_in_any_language(turn: Turn, own: str) -> None:
+    dice = random.Random(own)
+    for (shape, make), (code, language) in itertools.product(SHAPES.items(), LANGUAGES.items()):
+        paragraphs = turn.text.strip().split("\n\n")
+        for _ in range(3):
+            paragraphs.insert(dice.randrange(len(paragraphs) + 1), dice.choice(MOVES))
+        page = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+        full = Turn("\n\n".join(paragraphs), page, turn.address)
+        assert moves_in(make(own, language, full), full) in (None, [own]), (shape, code)
+
+
+@one_database
+def test_words_end_where_the_quote_begins_in_every_language(turn: Turn) -> None:
+    cut = 0
+    for (shape, make), (code, language) in itertools.product(SHAPES.items(), LANGUAGES.items()):
+        said_there = words_in(make("Well played!", language, turn), turn)
+        rest = said_there.replace("Well played!", "", 1)
+        for allowed in (language.closing, NAME, "Alice", language.phone, ","):
+            rest = rest.replace(allowed, "")
+        cut += not rest.strip()
+        assert "@" not in said_there, (shape, code, said_there)
+        assert "/t/" not in said_there, (shape, code, said_there)
+    assert cut >= RIGHT * len(SHAPES) * len(LANGUAGES)
+
+
+@one_database
+def test_a_reply_of_each_shape_arrives(app: Flask, table: Callable[..., Table]) -> None:
+    with_replies(app)
+    game = table(4)
+    (message, *_others) = post()
+    turn = turn_of(message)
+    fresh = kept(app)
+    languages = itertools.cycle(LANGUAGES.values())
+    for (shape, make), language in zip(SHAPES.items(), languages, strict=False):
+        restore(fresh)
+        receive.receive(make("pass", language, turn).raw(turn.address), ALICE, turn.address, NOW)
+        assert moves_of(game.id, 0) == ["pass"], (shape, language.gmail)
+        assert said(game) == []
