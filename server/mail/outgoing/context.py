@@ -57,6 +57,7 @@ def template_context(
         "details": _details(rows.mail),
         "link": mail_links.link,
         "stop": mail_links.stop,
+        "stops_all": mail_links.stops_all,
         "reply": mail_links.reply,
         "base_url": settings().base_url,
         "zone": rows.person.time_zone or (rows.game.time_zone if rows.game else "UTC"),

@@ -160,7 +160,7 @@ def test_a_feedback_report_is_a_complaint_unless_its_type_says_otherwise(
         (b"We gave up: 4.4.1 connection refused", ("expired", "We gave up: 4.4.1 connection refused")),
         (b"We gave up. Call 450-480 or 4.", ("failed", "A report")),
         (b"The code was 5.7.1 today", ("ours", "The code was 5.7.1 today")),
-        (b"There the code 554 was said", ("failed", "A report")),
+        (b"There the code 554 was said", ("failed", "There the code 554 was said")),
         (b"451 try 4.7.1 later", ("delayed", "451 try 4.7.1 later")),
         (b"Alas:\n451 busy", ("delayed", "451 busy")),
         (b"Your mail is delayed", ("delayed", "A report")),

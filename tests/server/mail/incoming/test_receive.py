@@ -279,7 +279,7 @@ def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
     game: Table, box: Desk, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as doomed:
-        doomed.setattr(receive, "_finish", lambda *_: (_ for _ in ()).throw(Dies))
+        doomed.setattr(receive, "_finish", lambda *_, **__: (_ for _ in ()).throw(Dies))
         with pytest.raises(Dies):
             box.write(line)
     assert answers(game.id) == 0
@@ -321,19 +321,19 @@ def test_orders_are_left_once_however_often_the_server_dies(
 @one_database
 def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
     for number in range(45):
-        box.write("sing", number=number)
+        box.write("tax olive1", number=number)
     assert answers(game.id) == receive.ANSWERS_A_DAY == 40
     assert ["This is the last answer today." in text for text in to_alice()] == [False] * 39 + [True]
     box.write("pass", number=99)
     assert moves_of(game.id, 0) == ["pass"]
-    box.write("sing", number=100, now=NOW + timedelta(days=1, minutes=1))
+    box.write("tax olive1", number=100, now=NOW + timedelta(days=1, minutes=1))
     assert answers(game.id) == receive.ANSWERS_A_DAY + 1
 
 
 @one_database
 def test_a_reply_takes_the_seat_back_from_the_autopilot(game: Table, box: Desk) -> None:
     change(Seat, (game.id, 0), autopilot=True)
-    box.write("I am here again")
+    box.write("tax olive1")  # which is not asked for
     assert not row(Seat, (game.id, 0)).autopilot
 
 
@@ -392,9 +392,13 @@ def test_an_email_is_marked_as_done_once(box: Desk, game: Table) -> None:
 
 @pytest.mark.usefixtures("game")
 def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(box: Desk) -> None:
-    raw = written("pass").replace(b"Subject:", b"Auto-Submitted: a\0b " + ALICE.encode() + b"\nSubject:")
+    raw = written("pass").replace(
+        b"Subject:", b"Auto-Submitted: auto-replied\0b " + ALICE.encode() + b"\nSubject:"
+    )
     receive.receive(raw, ALICE, box.reply, NOW)
-    assert [str(row.outcome) for row in remembered()] == ["ignored: it was sent automatically: a b …"]
+    assert [str(row.outcome) for row in remembered()] == [
+        "ignored: it was sent automatically: auto-replied b …"
+    ]
 
 
 # Bounces and complaints
@@ -434,7 +438,7 @@ def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
 
 
 def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:
-    box.write("sing")
+    box.write("tax olive1")
 
 
 def by_the_button(game: Table, _box: Desk, client: FlaskClient) -> None:
@@ -567,9 +571,10 @@ def test_what_became_of_a_reply_is_remembered_with_its_seat(game: Table, box: De
     assert box.write("pass", number=1) == "seen before"
     assert box.write("sing", number=2) == "0 of 1 lines carried out"
     assert kept() == ("refused", "0 of 1 lines carried out", *alice)
-    assert box.write("pass", number=3, sender="bob@example.org") == "from a different address"
+    again = "from a different address; not answered: one such email was answered before"
+    assert box.write("pass", number=3, sender="bob@example.org") == again
     assert kept() == ("refused", "from a different address", *alice)
-    raw = written("pass", number=4).replace(b"Subject:", b"Precedence: bulk\nSubject:")
+    raw = written("pass", number=4).replace(b"Subject:", b"Precedence: auto_reply\nSubject:")
     assert receive.receive(raw, ALICE, box.reply, NOW) == "ignored: it is bulk email"
     assert kept() == ("auto", "ignored: it is bulk email", *alice)
     ours = "Byzanz <games@byzanz.test>"
@@ -639,8 +644,10 @@ def test_a_day_of_answers_is_counted_from_the_moment(game: Table, box: Desk) -> 
             about: dict[str, Any] = {"kind": "answer", "person_id": game.people[0], "game_id": game.id}
             outbox.enqueue(session, key=f"a{number}", now=at, **about, details={"lines": []})
     before = answers(game.id)
-    assert box.write("sing", number=1) == "0 of 1 lines carried out"
-    assert box.write("sing", number=2) == "0 of 1 lines carried out; not answered: too many answers today"
+    assert box.write("tax olive1", number=1) == "0 of 1 lines carried out"
+    assert (
+        box.write("tax olive1", number=2) == "0 of 1 lines carried out; not answered: too many answers today"
+    )
     assert answers(game.id) == before + 1
 
 
