@@ -238,16 +238,16 @@ def _from_old_format(message: Part, recipient: str) -> BounceReport | None:
 
 def _capped(part: Part) -> Iterator[bytes]:
     """Yield a mail again with short lines and without encodings or the copy of ours, in which lines could hide."""
+    if part.kind.startswith("message/") and "delivery-status" not in part.kind:
+        return
     for name, value in part.headers:
         if name != "content-transfer-encoding":
             yield f"{name}: {value[:LONGEST_LINE]}\n".encode()
     yield b"\n"
     boundary = part.parameter("boundary").encode()
     for piece in part.subparts():
-        inner = mime.parse(piece, part.depth + 1)
-        if not inner.kind.startswith("message/") or "delivery-status" in inner.kind:
-            yield b"\n--" + boundary + b"\n"
-            yield from _capped(inner)
+        yield b"\n--" + boundary + b"\n"
+        yield from _capped(mime.parse(piece, part.depth + 1))
     if part.kind.startswith("multipart/"):
         yield b"\n--" + boundary + b"--\n"
         return

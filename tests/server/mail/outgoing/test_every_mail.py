@@ -68,9 +68,8 @@ def sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[EmailMes
     with engine.transaction() as session:
         session.get_one(Person, made.person("Frank")).cadence = "digest"
         queue(session, made)
-        about = {"person_id": made.person("Frank"), "now": made.now}
         for kind in ("games", "digest"):
-            outbox.enqueue(session, key=kind, kind=kind, **about)
+            outbox.enqueue(session, key=kind, kind=kind, person_id=made.person("Frank"), now=made.now)
         for kind in ("former", "timeout"):  # Bob was replaced
             outbox.enqueue(
                 session,
