@@ -64,12 +64,11 @@ def _show(args: Namespace) -> None:
 
 def _export(args: Namespace) -> None:
     from server.accounts import export
-    from server.store import engine
 
     with app_context():
         person_id = _person(args.email)
-        with engine.reading() as session:
-            Path(args.out).write_bytes(export.archive(session, person_id))
+        with Path(args.out).open("wb") as file:
+            file.writelines(export.archive(person_id))
 
 
 def _move(args: Namespace) -> None:

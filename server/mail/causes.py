@@ -90,7 +90,7 @@ _OURS = _any(
     sender (?:\S+ ){0,3}(?:invalid|verif|unknown|blocked|does not exist)
     sender (?:\S+ ){0,3}(?:not found|domain) | (?:invalid|bad|unknown|unverified|rejected) sender
     mail from (?:\S+ ){0,2}(?:rejected|refused|not) | from address | return[ -]path | spam\b | \bspam | \buce\b
-    \bube\b | unsolicited | \bbulk\b | junk | phish | virus | malware | suspicious | suspected | offensive
+    \bube\b | unsolicited | \bbulk\b | junk | phish | \bvirus(?:es)?\b | malware | suspicious | suspected | offensive
     (?:contains|bad|blocked|listed|malicious) (?:\S+ ){0,3}url\b | \buribl | \bsurbl
     content (?:\S+ ){0,3}(?:rejected|denied|refused|filter|block|policy|unacceptable|not accept|restriction)
     (?:rejected|denied|refused|blocked|due to|because of) (?:\S+ ){0,3}content | message (?:was )?filtered

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 from flask import Flask, abort, current_app, g, make_response, render_template, request
+from flask import session as cookie
 from flask_babel import format_datetime, gettext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
@@ -19,6 +20,7 @@ from werkzeug.exceptions import HTTPException
 
 from byzanz.moves import RulesError
 from server import i18n
+from server.accounts import login
 from server.characters import isolated
 from server.config import zones
 from server.errors import InvalidLines, Refused
@@ -49,6 +51,12 @@ def visitor() -> str:
     if isinstance(found, ipaddress.IPv4Address) or found.ipv4_mapped:
         return str(getattr(found, "ipv4_mapped", None) or found)
     return str(ipaddress.IPv6Network((int(found), NETWORK_BITS), strict=False))
+
+
+def browser() -> str:
+    """Return the browser of somebody who has signed in, so that a whole house may load their data, or the visitor."""
+    token = cookie.get(login.COOKIE_KEY)
+    return f"browser:{token}" if isinstance(token, str) else visitor()
 
 
 limiter = Limiter(visitor, storage_uri="memory://", default_limits=["600/minute"])

@@ -17,7 +17,7 @@ from tests.support.folders import ROOT
 
 DOMAIN = "localhost"
 """The domain of the sender that players see, instead of the documentation's `example.org`."""
-SIGNED = ("List-Unsubscribe", "List-Unsubscribe-Post", "Message-ID", "Reply-To")
+SIGNED = ("Feedback-ID", "List-Unsubscribe", "List-Unsubscribe-Post", "Message-ID", "Reply-To")
 """Headers of a turn email that must be signed, and once more than they occur."""
 VERIFY = """
 import sys, dkim

@@ -34,6 +34,7 @@ class Letter:
     lines: list[str] | None = None
     count: int | None = None
     report: str | None = None
+    quiet: bool = False
     nobody: bool = False
     words: str = ""
     answered: bool = True

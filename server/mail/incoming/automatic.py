@@ -14,7 +14,7 @@ from server.mail.incoming.mime import Part
 from server.mail.text import phrases, quoted
 from server.store.facts import Fact
 
-_SUBMITTED = ("auto-generated", "auto-replied", "auto-notified")
+_SUBMITTED = re.compile(r"auto-(?:generated|replied|notified)\b")
 """The words of the registry of RFC 3834."""
 _ANSWERS = ("x-autoreply", "x-autorespond", "x-autoresponder", "x-autoreply-from", "x-mail-autoreply")
 _PROOFS = (*_ANSWERS, "x-fc-machinegenerated", "x-failed-recipients")
@@ -85,10 +85,10 @@ LONGEST_SUBJECT = 200
 
 def proof(message: Part, envelope_sender: str) -> Fact | None:
     """Return what proves that no person wrote a mail, or None."""
-    if not envelope_sender.strip("<> "):
+    if is_null(envelope_sender):
         return Fact("no_sender")
     submitted = _submitted(message)
-    if submitted.partition(" ")[0].partition("(")[0] in _SUBMITTED:
+    if _SUBMITTED.match(submitted):
         return Fact("automatic", {"said": quoted(submitted[:40])})
     if _precedence(message) in ("auto_reply", "auto-reply"):
         return Fact("bulk")
@@ -116,6 +116,11 @@ def sign(message: Part, envelope_sender: str, sender: str) -> Fact | None:
         return Fact("machine")
     report = _REPORT.match(mime.decode_header(message.header("subject")).strip()) is not None
     return Fact("automatic_subject") if report or is_absence(message) else None
+
+
+def is_null(envelope_sender: str) -> bool:
+    """Whether a mail was sent with an empty envelope sender; Postfix names that "MAILER-DAEMON" to a program."""
+    return envelope_sender.strip("<> ").partition("@")[0].lower() in ("", "mailer-daemon")
 
 
 def is_absence(message: Part) -> bool:

@@ -13,6 +13,7 @@ import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from flufl.bounce import all_failures
@@ -31,6 +32,7 @@ LONGEST_TEXT = 4000
 FOR_OTHERS = 64 * 1024
 """Bytes of a report that another library reads, in lines of at most `LONGEST_LINE` characters."""
 LONGEST_LINE = 300
+MOST_LINES = 1000
 _STATUS = re.compile(r"(?<![0-9.])([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
 _CODE = re.compile(r"(?<![0-9.])([45])[0-9]{2}[ -]")
 _COPY = re.compile(
@@ -101,11 +103,12 @@ def parse_report(raw: bytes, envelope_sender: str, recipient: str = "") -> Bounc
     status = next((part for part in found if part.kind.startswith("message/delivery-status")), None)
     if status is None:
         status = next((part for part in found if part.kind == "message/global-delivery-status"), None)
+    del found  # copies of all parts
     verdict = _from_status(list(_blocks(status.text())), message) if status is not None else None
     verdict = verdict or _from_text(message)
     if verdict.kind != "nothing" or verdict == DELIVERED or _is_answer(message, recipient):
         return verdict
-    by_a_server = status is not None or not envelope_sender.strip("<> ")
+    by_a_server = status is not None or automatic.is_null(envelope_sender)
     if not by_a_server:
         return verdict
     return _from_old_format(message, recipient) or _from_text(message, by_a_server=True)
@@ -161,16 +164,20 @@ def _from_status(blocks: list[dict[str, str]], message: Part) -> BounceReport | 
 def _given_up(said: str, status: str, message: Part) -> BounceReport:
     """Return why a mail was given up: by the reply that the report quotes or, if there is none, by its words."""
     words = "" if said or (status and not status.endswith(".0.0")) else _words(message)
-    diagnostic = f"{status} {said or _telling_line(words)}".strip()
     cause = causes.cause_of(said or words, status)
+    diagnostic = f"{status} {said or _telling_line(words, cause)}".strip()
     return BounceReport(cause, quoted(diagnostic) if diagnostic else Fact("not_delivered"))
 
 
-def _telling_line(text: str) -> str:
-    """Return the line with the code of a reply, else the first that names a cause, or ""."""
-    lines = text.split("\n")
-    coded = next((line for line in lines if _STATUS.search(line) or _CODE.match(line.strip())), "")
-    return coded or next((line for line in lines if line.strip() and causes.recognized(line)), "")
+def _coded_line(text: str) -> str:
+    """Return the first line with the code of a reply, or ""."""
+    return next((line for line in text.split("\n") if _STATUS.search(line) or _CODE.match(line.strip())), "")
+
+
+def _telling_line(text: str, cause: causes.Cause | None) -> str:
+    """Return the line with the code of a reply, else the first that names the cause, or ""."""
+    lines = (line for line in text.split("\n") if cause and line.strip())
+    return _coded_line(text) or next((line for line in lines if causes.recognized(line) == cause), "")
 
 
 def _words(message: Part) -> str:
@@ -192,11 +199,10 @@ def _from_text(message: Part, by_a_server: bool = False) -> BounceReport:
     certain = _is_by_a_mail_server(message, sender, text)
     if not certain and (automatic.answers_by_itself(message) or not by_a_server):
         return BounceReport("nothing", Fact("no_report"))
-    line = _telling_line(text)
-    diagnostic = quoted(line or subject)
     lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
     words = text if certain else ""
-    cause = causes.recognized(line) or causes.recognized(words)
+    cause = causes.recognized(_coded_line(text)) or causes.recognized(words)
+    diagnostic = quoted(_telling_line(text, cause) or subject)
     if _DELAYED.search(subject) or (not _FAILED.search(subject + words) and _DELAYED.search(words)):
         return BounceReport("delayed", diagnostic)
     if "5" in lasting or _FAILED.search(subject + " " + words) or (certain and cause and "4" not in lasting):
@@ -213,7 +219,9 @@ def _is_by_a_mail_server(message: Part, sender: str, text: str) -> bool:
 def _from_old_format(message: Part, recipient: str) -> BounceReport | None:
     """Return the verdict of flufl.bounce on our recipient; None if it has none."""
     try:
-        delayed, failed = all_failures(email.message_from_bytes(b"".join(_capped(message))[:FOR_OTHERS]))
+        delayed, failed = all_failures(
+            email.message_from_bytes(b"".join(islice(_capped(message), MOST_LINES))[:FOR_OTHERS])
+        )
         found = [[address.decode("ascii", "replace") for address in each] for each in (failed, delayed)]
     except Exception as error:  # it reads mails of strangers, by rules that are not ours
         LOGGER.info("a report cannot be read: %s", type(error).__name__)
@@ -222,27 +230,28 @@ def _from_old_format(message: Part, recipient: str) -> BounceReport | None:
         if any(_same(address, recipient) for address in addresses):
             if kind == "delayed":
                 return BounceReport("delayed", Fact("mail_delayed"))
-            said = _telling_line(_words(message))
-            return BounceReport(causes.cause_of(said), quoted(said) if said else Fact("not_delivered"))
+            cause = causes.cause_of(_words(message))
+            said = _telling_line(_words(message), cause)
+            return BounceReport(cause, quoted(said) if said else Fact("not_delivered"))
     return None
 
 
 def _capped(part: Part) -> Iterator[bytes]:
     """Yield a mail again with short lines and without encodings or the copy of ours, in which lines could hide."""
+    if part.kind.startswith("message/") and "delivery-status" not in part.kind:
+        return
     for name, value in part.headers:
         if name != "content-transfer-encoding":
             yield f"{name}: {value[:LONGEST_LINE]}\n".encode()
     yield b"\n"
     boundary = part.parameter("boundary").encode()
     for piece in part.subparts():
-        inner = mime.parse(piece, part.depth + 1)
-        if not inner.kind.startswith("message/") or "delivery-status" in inner.kind:
-            yield b"\n--" + boundary + b"\n"
-            yield from _capped(inner)
+        yield b"\n--" + boundary + b"\n"
+        yield from _capped(mime.parse(piece, part.depth + 1))
     if part.kind.startswith("multipart/"):
         yield b"\n--" + boundary + b"--\n"
         return
-    for line in part.text()[:FOR_OTHERS].split("\n"):
+    for line in part.text()[:FOR_OTHERS].split("\n", MOST_LINES)[:MOST_LINES]:
         yield line[:LONGEST_LINE].encode("utf-8", "replace") + b"\n"
 
 

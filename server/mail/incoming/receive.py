@@ -184,7 +184,7 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
     except NoRules as missing:
         held = Outcome(fault=on_hold(missing))
         return _finish(row, access, held.kind, held.as_fact(), now, held, talk, seldom=True)
-    if message.doubt is not None and not understood:
+    if message.doubt is not None and not words.is_understood(access, asked, wholly=True):
         return _finish(row, access, "auto", Fact("ignored", {"why": message.doubt}), now)
     if understood and not asked.only_words:
         presence.note(person.id, now)

@@ -23,6 +23,8 @@ MOST_CHARACTERS = 2 * mime.LONGEST_BODY
 """Characters of all texts in a mail that are read."""
 MOST_OWN_LINES = 40
 """The writer's own lines; a mail with more is no answer to a question."""
+LONGEST_FROM = 1000
+"""Characters of a From header with one person."""
 _ADDRESS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u0080-\U0010ffff-]{1,64}@[A-Za-z0-9.\u0080-\U0010ffff_-]{1,255}"
 _BARE = re.compile(_ADDRESS)
 _IN_ANGLES = re.compile(rf"([^<>]*)<\s*({_ADDRESS})\s*>\s*")
@@ -105,7 +107,7 @@ def fingerprint(raw: bytes, recipient: str) -> str:
 def author(message: Part) -> tuple[str, str]:
     """Return address and name from the From header; both empty unless there is exactly one header with one person."""
     headers = message.all_headers("from")
-    if len(headers) != 1:
+    if len(headers) != 1 or len(headers[0]) > LONGEST_FROM:
         return "", ""
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', " ", headers[0])
     for _ in range(3):

@@ -156,18 +156,22 @@ def read_talk(access: SeatAccess, lines: Sequence[OwnLine]) -> Read:
     return Read(words=words)
 
 
-def is_understood(access: SeatAccess, asked: Read) -> bool:
+def is_understood(access: SeatAccess, asked: Read, *, wholly: bool = False) -> bool:
     """Whether a mail says anything that is meant for us: words, or a line that is a move or an order, possible or not.
 
     Only then does it show that the player is back and that their address works; an absence note may lack every header
     by which it would be known.
+
+    Args:
+        wholly: all of its lines must be such.
     """
-    if asked.words or asked.meant:
+    if asked.meant or (asked.words and not (wholly and asked.moves)):
         return True
     if len(asked.moves) > reply.MOST_OWN_LINES:
         return False
     rules = positions.rules_of(access.game)
-    return any(line.fault is None for line in commands.read_lines(rules, asked.moves))
+    read = [line.fault is None for line in commands.read_lines(rules, asked.moves)]
+    return any(read) and (all(read) or not wholly)
 
 
 def _either(line: OwnLine) -> BadReply:

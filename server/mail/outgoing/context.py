@@ -58,6 +58,7 @@ def template_context(
         "details": _details(rows.mail),
         "link": mail_links.link,
         "stop": mail_links.stop,
+        "stops_all": mail_links.stops_all,
         "reply": mail_links.reply,
         "base_url": settings().base_url,
         "zone": zone_of(rows.person, rows.game),

@@ -52,6 +52,7 @@ class MailLinks:
     Args:
         stop: stops the mails of a game; in a digest all mails, in an invitation or about open tables these.
         stop_address: the email address that does the same.
+        stops_all: it stops all mails, not those of one game.
         reply: the email address to which moves are sent, or in emails about table talk, words.
         seats: by game, for a mail that lists several.
     """
@@ -59,12 +60,15 @@ class MailLinks:
     link: str | None
     stop: str | None
     stop_address: str | None
+    stops_all: bool
     reply: str | None
     seats: Mapping[str, str]
 
 
 Wanted = tuple[links.Purpose, str | None, int | None]
 """A link of the reader: its purpose, its game, and for a reply address the head when its turn opened, if any."""
+
+STOP_ALL: Wanted = ("stop", None, None)
 
 
 def issue_links(session: Session, rows: MailRows, now: datetime) -> None:
@@ -77,7 +81,8 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
     """Return the links of a mail, or None if any of them is missing."""
     own = links.live_links(session, rows.person.id, rows.game.id) if rows.game is not None else []
     found: dict[str, Link | LinkRow] = {}
-    for place, (purpose, game_id, seq) in _wanted(session, rows).items():
+    wanted = _wanted(session, rows)
+    for place, (purpose, game_id, seq) in wanted.items():
         link: Link | LinkRow | None
         if rows.game is not None and game_id == rows.game.id:
             link = next((link for link in own if (link.purpose, link.seq) == (purpose, seq)), None)
@@ -95,10 +100,11 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
     reply = links.reply_address(found.pop("reply")) if "reply" in found else None
     only_talk = rows.mail.kind == "talk"
     stop = links.stop_address(found["stop"], talk=only_talk) if "stop" in found else None
+    stops_all = wanted.get("stop") == STOP_ALL
     urls = {place: links.url(link) for place, link in found.items()}
     if only_talk and "stop" in urls:
         urls["stop"] += STOP_TALK
-    return MailLinks(urls.pop("link", None), urls.pop("stop", None), stop, reply, urls)
+    return MailLinks(urls.pop("link", None), urls.pop("stop", None), stop, stops_all, reply, urls)
 
 
 def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
@@ -110,8 +116,9 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
         wanted = {
             each.id: ("invite", each.id, None) for each in relevance.held_games(session, rows.person.id)
         }
-    if mail.kind in STOPS:
-        wanted["stop"] = (STOPS[mail.kind], None, None)
+    stop = _wanted_stop(rows)
+    if stop is not None:
+        wanted["stop"] = stop
     if game is None:
         return wanted
     purpose = given.get("purpose", "seat") if mail.kind == "fresh" else PURPOSES.get(mail.kind)
@@ -120,9 +127,20 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
     if purpose is not None:
         wanted["link"] = (purpose, game.id, None)
     if rows.seat is not None:
-        wanted.setdefault("stop", ("stop", game.id, None))
         if (mail.kind == "talk" or given.get("talk")) and settings().mail_domain:
             wanted["reply"] = ("talk", game.id, None)
         elif rows.turn is not None and settings().mail_domain:
             wanted["reply"] = ("reply", game.id, rows.turn.opened_seq)
     return wanted
+
+
+def _wanted_stop(rows: MailRows) -> Wanted | None:
+    """Return the link with which a reader unsubscribes: from a game, where that ends this kind of mail, or from all."""
+    kind = rows.mail.kind
+    if kind in STOPS:
+        return (STOPS[kind], None, None)
+    about_game = rows.game is not None and rows.seat is not None
+    if about_game and (relevance.is_stopped_by_game(kind) or not relevance.may_be_stopped(kind)):
+        assert rows.game is not None
+        return ("stop", rows.game.id, None)
+    return STOP_ALL if relevance.may_be_stopped(kind) else None

@@ -32,6 +32,16 @@ ABOUT_OTHERS = frozenset({"refused", "vacant"})
 """Mails to the people in charge of a game about another player's seat."""
 
 
+def may_be_stopped(kind: str) -> bool:
+    """Whether readers may unsubscribe from mails of this kind; a new kind is one of those."""
+    return kind not in REQUESTED
+
+
+def is_stopped_by_game(kind: str) -> bool:
+    """Whether mails of this kind end for somebody with a seat who wants none about that game."""
+    return may_be_stopped(kind) and kind not in ABOUT_OTHERS
+
+
 @dataclass(frozen=True, slots=True)
 class MailRows:
     """The rows that a mail is about, as they are now."""
@@ -79,11 +89,11 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
     person = seat.person if seat is not None else session.get(Person, mail.person_id)
     if person is None or not person.email:
         raise Outdated(Fact("no_address"))
-    if person.silent and mail.kind not in REQUESTED:
+    if person.silent and may_be_stopped(mail.kind):
         raise Outdated(Fact("silent"))
     if mail.kind in INVITATIONS and (person.no_invitations or _is_blocked(session, person.id, table)):
         raise Outdated(Fact("no_invitations"))  # the same for both: no moderator's page tells of a block
-    if seat is not None and seat.silent and mail.kind not in REQUESTED | ABOUT_OTHERS:
+    if seat is not None and seat.silent and is_stopped_by_game(mail.kind):
         raise Outdated(Fact("silent_here"))
     if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):
         raise Outdated(Fact("not_seated"))
@@ -94,7 +104,7 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
     reason = check(session, rows, now) if check else None
     if reason:
         raise Outdated(reason)
-    if person.suppressed and mail.kind not in REQUESTED:
+    if person.suppressed and may_be_stopped(mail.kind):
         raise AddressSuppressed(person.suppressed)
     return rows
 

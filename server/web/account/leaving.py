@@ -11,20 +11,21 @@ from flask.typing import ResponseReturnValue
 from server import i18n
 from server.accounts import erasure, export, login
 from server.store.engine import reading, utc_now
-from server.web.http import limiter
+from server.web.http import browser, limiter
 
 blueprint = Blueprint("leaving", __name__)
 
 
 @blueprint.get("/account/data.zip")
-@limiter.limit("10/minute")
+@limiter.limit("5/hour", key_func=browser)
 def data() -> ResponseReturnValue:
-    """Serve everything that is stored about the signed-in person."""
+    """Serve everything that is stored about the signed-in person, piece by piece; of many games that takes seconds."""
     with reading() as session:
         me = login.signed_in(session)
-        if me is None:
-            return flask.redirect(url_for("account.sign_in"), 303)
-        response = Response(export.archive(session, me.id), content_type="application/zip")
+    if me is None:
+        return flask.redirect(url_for("account.sign_in"), 303)
+    pieces = flask.stream_with_context(export.archive(me.id))
+    response = Response(pieces, content_type="application/zip")
     response.headers.set("Content-Disposition", "attachment", filename=export.FILE_NAME)
     return response
 

@@ -17,7 +17,7 @@ from server.community import ended, exports, habits
 from server.config.zones import zone_of
 from server.store.engine import reading
 from server.store.models import Person, Standing
-from server.web.http import limiter
+from server.web.http import browser, limiter
 
 blueprint = Blueprint("habits", __name__)
 
@@ -69,7 +69,7 @@ def results(kind: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/account/records.zip")
-@limiter.limit("10/minute")
+@limiter.limit("30/hour", key_func=browser)
 def records() -> ResponseReturnValue:
     """Serve the records of the signed-in person's finished games, the latest in part 1."""
     part = validation.whole_number(flask.request.args.get("part", "1"), 999, 1)

@@ -15,8 +15,9 @@ from server import play
 from server.errors import Refused
 from server.mail import deliverability
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import PermanentFailure
+from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
+from server.play import turns
 from server.store import engine, facts, log, outbox, presence
 from server.store.facts import Fact
 from server.store.models import Alert, Mail, Person, Seat, Turn
@@ -523,3 +524,112 @@ def test_nothing_is_mended_without_a_reason(table: Begin) -> None:
     with pytest.raises(Refused):
         deliverability.mend_all(NOW, game.people[1], "", NOW + 2 * MINUTE)
     assert row(Person, game.people[0]).suppressed == GONE
+
+
+# What servers have against us
+
+
+BLOCKED = quoted("554 5.7.1 Client host blocked using zen.spamhaus.org")
+SENTENCE = "A mail server refuses our emails because of this server, not of their reader: "
+
+
+def object_to_us(game: Table, seat: int, now: datetime) -> None:
+    """Report that a filter refused the newest email of a seat's turn."""
+    with engine.reading() as session:
+        own = (Mail.kind == "turn", Mail.game_id == game.id, Mail.seat == seat, Mail.status == "sent")
+        mail = session.scalars(select(Mail).where(*own).order_by(Mail.id.desc())).first()
+    if mail is not None:
+        deliverability.handle_bounce(mail.id, BLOCKED, now, cause="ours")
+
+
+def test_what_is_our_fault_suppresses_nobody_and_alerts_the_operator_once(table: Begin) -> None:
+    game, other = table(3), table(3, game_id="two")
+    post()
+    for each in (game, other):
+        object_to_us(each, 0, NOW + MINUTE)
+    alice = row(Person, game.people[0])
+    assert (alice.suppressed, alice.retry_at) == (None, LATER)
+    assert alerts() == [("mail-blocked", f"{SENTENCE}{BLOCKED}", None)]
+    assert row(Turn, (game.id, 0)).refused is not None
+    assert notices(game) == []  # the organiser is Alice
+    assert deliverability.retry_due(LATER) == 1
+    assert len(post(LATER)) == 2
+    assert row(Turn, (game.id, 0)).due_at == LATER + DAY
+
+
+def test_the_organiser_learns_that_the_player_did_nothing_wrong(table: Begin) -> None:
+    game = table(3)
+    post()
+    mail = refused(game, 1, "550 5.7.26 DMARC policy of reject")
+    assert mail.status == "failed"
+    assert [alert[0] for alert in alerts()] == ["mail-blocked"]
+    (message,) = post(NOW + MINUTE)
+    assert "Bob did nothing wrong" in text_of(message)
+    assert "permanently rejected" not in text_of(message)
+
+
+def test_forged_reports_about_us_stop_no_more_than_bounces_do(table: Begin) -> None:
+    game = table(2, slug="byzantium")
+    post()
+    now, stopped = NOW, []
+    for _ in range(4):
+        object_to_us(game, 0, now + MINUTE)
+        stopped.append(row(Turn, (game.id, 0)).refused is not None)
+        deliverability.mark_reachable(game.people[0], now + 2 * MINUTE)
+        post(now + 2 * MINUTE)
+        object_to_us(game, 0, now + 3 * MINUTE)
+        stopped.append(row(Turn, (game.id, 0)).refused is not None)
+        deliverability.mark_reachable(game.people[0], now + 4 * MINUTE)
+        now += timedelta(hours=1)
+        next_turn(game, now)
+    assert stopped == [True, False, True, False, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("said", "alerted"),
+    [
+        ("552 5.2.2 Mailbox full", False),
+        ("550 4.4.7 Delivery expired", True),
+        ("554 5.7.1 blocked using zen.spamhaus.org", True),
+    ],
+)
+def test_a_refusal_at_once_that_may_pass_is_tried_again_and_ends_after_72_hours(
+    table: Begin, said: str, alerted: bool
+) -> None:
+    game = table(3)
+    now = NOW
+    for _ in range(6):
+        deliver.deliver(now, Pigeons(PermanentFailure(said)))
+        turn, alice = row(Turn, (game.id, 0)), row(Person, game.people[0])
+        assert (turn.refused is not None, turn.refused_at) == (True, NOW)
+        assert alice.suppressed is None
+        assert bool(alerts()) is alerted
+        now += deliverability.RETRY_AFTER
+        assert deliverability.retry_due(now) == 1
+    with engine.reading() as session:
+        assert [turn.seat for turn in turns.unreachable(session, NOW + timedelta(hours=72), 9)] == [0]
+    assert play.give_up(game.id, 0, turn.question, NOW + timedelta(hours=72)) is not None
+    assert row(Seat, (game.id, 0)).autopilot
+
+
+def test_a_server_that_makes_us_wait_because_of_us_alerts_too(table: Begin) -> None:
+    game = table(3)
+    busy, slow = "451 4.3.2 try again later", "421 4.7.28 unusual rate of unsolicited mail: rate limited"
+    deliver.deliver(NOW, Pigeons(TemporaryFailure(busy)))
+    assert alerts() == []
+    deliver.deliver(NOW + MINUTE, Pigeons(TemporaryFailure(slow)))
+    assert [alert[0] for alert in alerts()] == ["mail-blocked"]
+    assert row(Person, game.people[0]).unreachable is None
+    assert len(post(NOW + timedelta(hours=1))) == 1
+
+
+def test_a_full_mailbox_raises_no_alert(table: Begin) -> None:
+    game = table(3)
+    post()
+    with engine.reading() as session:
+        own = (Mail.kind == "turn", Mail.seat == 0, Mail.game_id == game.id)
+        mail = session.scalars(select(Mail).where(*own)).one()
+    deliverability.handle_bounce(mail.id, quoted("552 5.2.2 over quota"), NOW + MINUTE, cause="expired")
+    assert alerts() == []
+    assert row(Turn, (game.id, 0)).refused is not None
+    assert row(Person, game.people[0]).retry_at == LATER

@@ -160,7 +160,7 @@ def test_a_feedback_report_is_a_complaint_unless_its_type_says_otherwise(
         (b"We gave up: 4.4.1 connection refused", ("expired", "We gave up: 4.4.1 connection refused")),
         (b"We gave up. Call 450-480 or 4.", ("failed", "A report")),
         (b"The code was 5.7.1 today", ("ours", "The code was 5.7.1 today")),
-        (b"There the code 554 was said", ("failed", "A report")),
+        (b"There the code 554 was said", ("failed", "There the code 554 was said")),
         (b"451 try 4.7.1 later", ("delayed", "451 try 4.7.1 later")),
         (b"Alas:\n451 busy", ("delayed", "451 busy")),
         (b"Your mail is delayed", ("delayed", "A report")),
@@ -349,3 +349,94 @@ def test_the_mail_that_a_complaint_quotes_is_found_in_its_heads_and_texts(app: F
     assert bounces.reported_mail_id(quoted % (b"Return-Path: <" + address + b">\n\nHello.")) == 7
     assert bounces.reported_mail_id(b"X: x\n\n" + b"x" * bounces.LARGEST_REPORT + address) is None
     assert bounces.reported_mail_id(b"To: complaints@byzanz.test\n\nHello.") is None
+
+
+# Whose verdict counts
+
+
+GUESSED = b"From: %b\nSubject: %b\n%b\nfailed addresses follow:\n alice@example.org\nmessage text follows:\n"
+"""A report that only the library can read."""
+
+
+def test_a_verdict_of_others_counts_only_about_our_recipient() -> None:
+    raw = GUESSED % (b"relay@mx.example", b"Trouble", b"")
+    for recipient in ("alice@example.org", "Alice@Example.org", "alice+byzanz@example.org"):
+        assert bounces.parse_report(raw, "", recipient).kind == "failed"
+    for recipient in ("", "bob@example.org", "alice@example.com", "malice@example.org"):
+        assert bounces.parse_report(raw, "", recipient).kind == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("sender", "author", "subject", "more"),
+    [
+        ("alice@example.org", b"alice@example.org", b"Re: Byzanz", b""),
+        ("", b"Alice <alice@example.org>", b"Re: Byzanz", b""),
+        ("eve@example.org", b"eve@example.org", b"Re: Byzanz", b""),
+        ("", b"office@example.org", "Frånvarande".encode(), b""),
+        ("", b"office@example.org", b"x", b"Auto-Submitted: auto-replied\n"),
+        ("", b"office@example.org", b"x", b"X-Autoreply: yes\n"),
+        ("", b"office@example.org", b"x", b"Precedence: auto_reply\n"),
+    ],
+)
+def test_nor_about_what_a_person_or_an_autoresponder_wrote(
+    sender: str, author: bytes, subject: bytes, more: bytes
+) -> None:
+    assert (
+        bounces.parse_report(GUESSED % (author, subject, more), sender, "alice@example.org").kind == "nothing"
+    )
+
+
+@pytest.mark.parametrize("sender", ["", "alice@example.org"])
+@pytest.mark.parametrize(
+    "note",
+    [
+        "In urgent cases write to Bob, bob@example.org, please.",
+        "Ask Bob, bob@example.org, or Carol, carol@example.org, instead.",
+        "--\nAlice Example, alice@example.org, +44 1632 960000",
+        "> To: a@example.org, alice@example.org, c@example.org",
+    ],
+)
+def test_an_absence_note_that_names_people_between_commas_is_no_report(sender: str, note: str) -> None:
+    for head in ("Auto-Submitted: auto-replied\n", "Subject: Automatische Antwort\n", ""):
+        raw = f"From: Alice <alice@example.org>\n{head}\nI am away.\n{note}\n".encode()
+        assert bounces.parse_report(raw, sender, "alice@example.org").kind == "nothing"
+
+
+def test_the_copy_of_our_mail_says_nothing_about_why_it_came_back() -> None:
+    report = "The message could not be delivered.\n\n  alice@example.org\n    user unknown\n\n"
+    for begin in (
+        "--- Below this line is a copy of the message.",
+        "Return-Path: <x@y>",
+        "> Received: from a",
+    ):
+        copied = f"{report}{begin}\nX-Spam-Status: blocked by spamhaus\nMailbox is full\n"
+        assert by_words(copied.encode())[0] == "failed"
+    named = f"{report.replace('user unknown', 'no reason')}Subject: Byzanz: Spam club\n"
+    assert by_words(named.encode())[0] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b"The mail could not be delivered:\n  retry timeout exceeded", ("expired", "retry timeout exceeded")),
+        (b"The mail could not be delivered:\n  mailbox is full", ("expired", "mailbox is full")),
+        (b"An error has occurred while attempting it:\nDomain does not exist", ("failed", "Domain does not exist")),
+        (b"It was returned:\n550 5.7.1 rejected as spam", ("ours", "550 5.7.1 rejected as spam")),
+        (b"It was returned:\nyour host is on our block list", ("ours", "your host is on our block list")),
+    ],
+)  # fmt: skip
+def test_words_tell_why_it_was_given_up(text: bytes, found: tuple[str, str]) -> None:
+    assert by_words(text) == found
+
+
+def test_a_status_without_a_reply_is_explained_by_the_words_beside_it() -> None:
+    said = REPORT.replace(b"Sorry.", b"We could not reach mx.example for 5 days.\n  retry timeout exceeded")
+    report = HEAD % b"A report" + said % (STATUS, b"Action: failed\nStatus: 5.0.0")
+    assert verdict(report) == ("expired", "5.0.0 We could not reach mx.example for 5 days.")
+
+
+def test_hotmail_complains_with_a_copy_of_our_mail_alone() -> None:
+    head = b"From: staff@hotmail.example\nSubject: complaint about message from 192.0.2.1\n"
+    parts = b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: message/rfc822\n\n%b: a@b\n\nBid\n--b--\n"
+    assert verdict(head + parts % b"X-HmXmrOriginalRecipient")[0] == "complaint"
+    assert verdict(head + parts % b"X-Original-Recipient")[0] == "nothing"

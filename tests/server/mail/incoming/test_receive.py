@@ -15,13 +15,13 @@ from byzanz.games import rules_of
 from server import play
 from server.accounts import login
 from server.mail import envelope
-from server.mail.incoming import commands, lmtp, receive
+from server.mail.incoming import bounces, commands, lmtp, receive, reply
 from server.mail.incoming.html_text import as_text
 from server.mail.incoming.quoting import own_lines
 from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.play import positions
-from server.store import engine, links, outbox, people
+from server.store import engine, heads, links, outbox, people
 from server.store.facts import Fact
 from server.store.models import Alert, Game, IncomingMail, Mail, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
@@ -53,6 +53,7 @@ from tests.support.mails import (
     words_of,
 )
 from tests.support.same_texts import assert_same
+from tests.support.talk import said
 
 Begin = Callable[..., Table]
 MINUTE = timedelta(minutes=1)
@@ -279,7 +280,7 @@ def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
     game: Table, box: Desk, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as doomed:
-        doomed.setattr(receive, "_finish", lambda *_: (_ for _ in ()).throw(Dies))
+        doomed.setattr(receive, "_finish", lambda *_, **__: (_ for _ in ()).throw(Dies))
         with pytest.raises(Dies):
             box.write(line)
     assert answers(game.id) == 0
@@ -321,19 +322,19 @@ def test_orders_are_left_once_however_often_the_server_dies(
 @one_database
 def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
     for number in range(45):
-        box.write("sing", number=number)
+        box.write("tax olive1", number=number)
     assert answers(game.id) == receive.ANSWERS_A_DAY == 40
     assert ["This is the last answer today." in text for text in to_alice()] == [False] * 39 + [True]
     box.write("pass", number=99)
     assert moves_of(game.id, 0) == ["pass"]
-    box.write("sing", number=100, now=NOW + timedelta(days=1, minutes=1))
+    box.write("tax olive1", number=100, now=NOW + timedelta(days=1, minutes=1))
     assert answers(game.id) == receive.ANSWERS_A_DAY + 1
 
 
 @one_database
 def test_a_reply_takes_the_seat_back_from_the_autopilot(game: Table, box: Desk) -> None:
     change(Seat, (game.id, 0), autopilot=True)
-    box.write("I am here again")
+    box.write("tax olive1")  # which is not asked for
     assert not row(Seat, (game.id, 0)).autopilot
 
 
@@ -392,9 +393,157 @@ def test_an_email_is_marked_as_done_once(box: Desk, game: Table) -> None:
 
 @pytest.mark.usefixtures("game")
 def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(box: Desk) -> None:
-    raw = written("pass").replace(b"Subject:", b"Auto-Submitted: a\0b " + ALICE.encode() + b"\nSubject:")
+    raw = written("pass").replace(
+        b"Subject:", b"Auto-Submitted: auto-replied\0b " + ALICE.encode() + b"\nSubject:"
+    )
     receive.receive(raw, ALICE, box.reply, NOW)
-    assert [str(row.outcome) for row in remembered()] == ["ignored: it was sent automatically: a b …"]
+    assert [str(row.outcome) for row in remembered()] == [
+        "ignored: it was sent automatically: auto-replied b …"
+    ]
+
+
+# Absence notes, and mails that look like them
+
+
+def absent(
+    subject: str, text: str = "Je suis absent jusqu'au 9 mars.", number: int = 1, head: str = ""
+) -> bytes:
+    """Return an absence note without a header that tells of it."""
+    top = f"From: {ALICE}\nMessage-ID: <absent{number}@example.org>\nSubject: {subject}\n{head}"
+    return f"{top}Content-Type: text/plain; charset=utf-8\n\n{text}\n".encode()
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("subject", "kind"), [("Réponse automatique : Byzanz", "auto"), ("Re: Byzanz", "refused")]
+)
+def test_an_absence_note_ends_no_autopilot_and_proves_nothing(
+    game: Table, box: Desk, subject: str, kind: str
+) -> None:
+    change(Seat, (game.id, 0), autopilot=True, missed=1)
+    change(Person, game.people[0], unreachable=Fact("not_delivered"), seen_at=None)
+    receive.receive(absent(subject), ALICE, box.reply, NOW)
+    seat, alice = row(Seat, (game.id, 0)), row(Person, game.people[0])
+    assert (seat.autopilot, seat.missed, alice.seen_at) == (True, 1, None)
+    assert alice.unreachable is not None
+    assert [row.kind for row in remembered()] == [kind]
+    assert answers(game.id) == (kind == "refused")
+
+
+@one_database
+@pytest.mark.parametrize("line", ["pass", "tax olive1", "order pass", "orders off", "say I am back."])
+def test_a_line_that_can_be_read_ends_the_autopilot_or_mends_the_address(
+    game: Table, box: Desk, line: str
+) -> None:
+    change(Seat, (game.id, 0), autopilot=True, missed=1)
+    change(Person, game.people[0], unreachable=Fact("not_delivered"))
+    box.write(line)
+    assert row(Person, game.people[0]).unreachable is None
+    assert row(Seat, (game.id, 0)).autopilot is line.startswith("say")  # words end none
+
+
+@one_database
+def test_one_unreadable_mail_a_turn_is_answered(game: Table, box: Desk) -> None:
+    for number in range(5):
+        receive.receive(absent("Re: Byzanz", number=number), ALICE, box.reply, NOW + number * MINUTE)
+    assert answers(game.id) == 1
+    (message,) = (message for message in post(NOW) if message["To"] == "Alice <alice@example.org>")
+    assert message["Auto-Submitted"] == "auto-replied"
+    assert "We answer only one email like this until your next turn." in text_of(message)
+    box.write("tax olive1", number=9)  # which can be read
+    assert answers(game.id) == 2
+    box.write("pass", number=10)
+    while awaited(game.id) != 0:
+        submit(game.id, awaited(game.id), bold_move(game.id, awaited(game.id)), NOW)
+    again = next(message for message in post(NOW) if message["To"] == "Alice <alice@example.org>")
+    before = answers(game.id)
+    receive.receive(absent("Re: Byzanz", number=20), ALICE, str(again["Reply-To"]), NOW)
+    assert answers(game.id) == before + 1
+
+
+@one_database
+def test_strangers_who_answer_each_answer_get_one_a_turn(game: Table, box: Desk) -> None:
+    for number in range(5):
+        box.write("I am away", number=number, sender="forwarded@example.net")
+    assert answers(game.id) == 1
+
+
+@one_database
+@pytest.mark.parametrize(
+    "head", ["Precedence: bulk\n", "List-Id: <all.example.org>\n", "X-MS-Exchange-Inbox-Rules-Loop: a\n"]
+)
+def test_what_a_gateway_adds_to_a_players_own_mail_stops_no_move(game: Table, box: Desk, head: str) -> None:
+    receive.receive(absent("Re: Byzanz", "hello there", 1, head), ALICE, box.reply, NOW)
+    assert (moves_of(game.id, 0), answers(game.id)) == ([], 0)  # no answer to what may be a list's
+    receive.receive(absent("Re: Byzanz", "pass", 2, head).replace(b"alice", b"bob"), ALICE, box.reply, NOW)
+    assert (moves_of(game.id, 0), answers(game.id)) == ([], 0)
+    receive.receive(absent("Re: Byzanz", "pass", 3, head), ALICE, box.reply, NOW)
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+def test_an_absence_note_says_nothing_at_the_table(game: Table, box: Desk) -> None:
+    talk = box.address("talk")
+    assert receive.receive(absent("Frånvarande", "Jag är borta."), ALICE, talk, NOW).startswith("ignored: ")
+    receive.receive(absent("Re: Byzanz", "Hello, all.", 2, "Precedence: list\n"), ALICE, talk, NOW)
+    assert [text for _seat, text in said(game)] == ["Hello, all."]
+
+
+@one_database
+@pytest.mark.usefixtures("game")
+def test_a_mail_is_claimed_before_it_is_read(box: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[bytes] = []
+    parse_report, parse_reply = bounces.parse_report, reply.parse_reply
+    monkeypatch.setattr(
+        bounces, "parse_report", lambda raw, *args: (read.append(raw), parse_report(raw, *args))[1]
+    )
+    monkeypatch.setattr(
+        reply, "parse_reply", lambda raw, *args, **how: (read.append(raw), parse_reply(raw, *args, **how))[1]
+    )
+    monkeypatch.setattr(heads, "report_missing", lambda text, _now: read.append(text.encode()))
+    for _ in range(3):
+        box.write("pass")
+        box.send(BOUNCED)
+    assert len(read) == 4  # the search for our marks, and the mail itself, once each
+
+
+# Unsubscribing by email
+
+
+@one_database
+def test_a_mail_to_the_unsubscribe_address_stops_what_its_link_stops(game: Table) -> None:
+    (turn, *_others) = post()
+    by_mail = str(turn["List-Unsubscribe"]).partition("<mailto:")[2].partition("?")[0]
+    assert by_mail.startswith("stop+")
+    assert receive.is_ours(by_mail)
+    raw = b"From: somebody@example.net\nMessage-ID: <u1@example.net>\nSubject: unsubscribe\n\n"
+    assert receive.receive(raw, "", by_mail, NOW) == "emails stopped at their reader’s request"
+    assert row(Seat, (game.id, 0)).silent
+    assert not row(Person, game.people[0]).silent
+    change(Seat, (game.id, 0), silent=False)
+    assert receive.receive(raw, "", by_mail, NOW) == "seen before"
+    assert not row(Seat, (game.id, 0)).silent
+    assert answers(game.id) == 0
+    for other in (
+        by_mail.replace("stop+", "play+"),
+        f"stop+{game.tokens[0]}@{DOMAIN}",
+        f"stop+{'a' * 26}@{DOMAIN}",
+    ):
+        with pytest.raises(receive.NoSuchAddress):
+            receive.receive(raw, "", other, NOW)
+
+
+@one_database
+@pytest.mark.parametrize(("purpose", "way"), [("stop", "stop"), ("noinvite", "stop"), ("stop", "stoptalk")])
+def test_each_unsubscribe_address_stops_its_own(game: Table, purpose: links.Purpose, way: str) -> None:
+    change(Person, game.people[0], talk="once")
+    with engine.transaction() as session:
+        token = links.token(links.issue(session, purpose, game.people[0], NOW))
+    receive.receive(b"Subject: unsubscribe\n\n", ALICE, f"{way}+{token}@{DOMAIN}", NOW)
+    alice = row(Person, game.people[0])
+    assert alice.no_invitations is (purpose == "noinvite")
+    assert alice.silent is (purpose == way == "stop")
+    assert (alice.talk == "turns") is (way == "stoptalk")
 
 
 # Bounces and complaints
@@ -434,7 +583,7 @@ def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
 
 
 def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:
-    box.write("sing")
+    box.write("tax olive1")
 
 
 def by_the_button(game: Table, _box: Desk, client: FlaskClient) -> None:
@@ -567,9 +716,10 @@ def test_what_became_of_a_reply_is_remembered_with_its_seat(game: Table, box: De
     assert box.write("pass", number=1) == "seen before"
     assert box.write("sing", number=2) == "0 of 1 lines carried out"
     assert kept() == ("refused", "0 of 1 lines carried out", *alice)
-    assert box.write("pass", number=3, sender="bob@example.org") == "from a different address"
+    again = "from a different address; not answered: one such email was answered before"
+    assert box.write("pass", number=3, sender="bob@example.org") == again
     assert kept() == ("refused", "from a different address", *alice)
-    raw = written("pass", number=4).replace(b"Subject:", b"Precedence: bulk\nSubject:")
+    raw = written("pass", number=4).replace(b"Subject:", b"Precedence: auto_reply\nSubject:")
     assert receive.receive(raw, ALICE, box.reply, NOW) == "ignored: it is bulk email"
     assert kept() == ("auto", "ignored: it is bulk email", *alice)
     ours = "Byzanz <games@byzanz.test>"
@@ -639,8 +789,10 @@ def test_a_day_of_answers_is_counted_from_the_moment(game: Table, box: Desk) -> 
             about: dict[str, Any] = {"kind": "answer", "person_id": game.people[0], "game_id": game.id}
             outbox.enqueue(session, key=f"a{number}", now=at, **about, details={"lines": []})
     before = answers(game.id)
-    assert box.write("sing", number=1) == "0 of 1 lines carried out"
-    assert box.write("sing", number=2) == "0 of 1 lines carried out; not answered: too many answers today"
+    assert box.write("tax olive1", number=1) == "0 of 1 lines carried out"
+    assert (
+        box.write("tax olive1", number=2) == "0 of 1 lines carried out; not answered: too many answers today"
+    )
     assert answers(game.id) == before + 1
 
 

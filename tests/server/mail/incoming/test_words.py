@@ -294,7 +294,7 @@ def test_a_server_that_dies_in_between_says_it_once(game: Table, monkeypatch: py
     class Dies(BaseException):
         pass
 
-    def dies(*_: object) -> None:
+    def dies(*_: object, **__: object) -> None:
         raise Dies
 
     (mail,) = post()
@@ -313,7 +313,7 @@ def test_a_server_that_dies_in_between_says_it_once(game: Table, monkeypatch: py
 def test_only_the_player_can_speak_and_no_machine(game: Table) -> None:
     (mail,) = post()
     answer(mail, "say Hello.\npass", sender="bob@example.org")
-    for head in ("Auto-Submitted: auto-replied\n", "Precedence: bulk\n", "X-Autoreply: yes\n"):
+    for head in ("Auto-Submitted: auto-replied\n", "Precedence: auto_reply\n", "X-Autoreply: yes\n"):
         receive.receive(letter("say Hello.", sender=ALICE, head=head), ALICE, str(mail["Reply-To"]), NOW)
     receive.receive(letter("say Hello.", sender=ALICE), "", str(mail["Reply-To"]), NOW)
     ours = str(mail["Reply-To"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
 from datetime import timedelta
 
 import pytest
@@ -9,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
-from server.accounts import erasure
+from server.accounts import erasure, export
 from server.store import engine
 from server.store.models import BrowserSession, Person
 from tests.conftest import NOW
@@ -46,6 +49,25 @@ def test_a_person_deletes_their_account_after_a_recent_sign_in(client: FlaskClie
         assert session.get_one(Person, zeno).email is None
     for path in ("/account", "/account/delete", "/account/data.zip"):
         assert client.get(path).status_code == 303
+
+
+def test_a_copy_of_the_data_is_streamed_in_short_transactions(
+    zeno: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = zipfile.ZipFile(io.BytesIO(b"".join(export.archive(zeno))))
+    monkeypatch.setattr(export, "PAGE", 2)
+    pieces = []
+    for piece in export.archive(zeno):
+        assert engine._open_reading.get() is None  # a slow reader keeps nothing open
+        pieces.append(piece)
+    assert len(pieces) > len(whole.namelist())
+    again = zipfile.ZipFile(io.BytesIO(b"".join(pieces)))
+    assert {name: again.read(name) for name in again.namelist()} == {
+        name: whole.read(name) for name in whole.namelist()
+    }
+    assert all(
+        isinstance(json.loads(whole.read(name)), list) for name in whole.namelist() if name[-5:] == ".json"
+    )
 
 
 def test_no_kept_page_of_a_finished_game_names_an_erased_player(client: FlaskClient, zeno: int) -> None:

@@ -1,0 +1,139 @@
+"""What all emails have in common: a way to stop them, a Feedback-ID, and nothing that only programs see."""
+
+from __future__ import annotations
+
+import re
+from email.message import EmailMessage
+from html.parser import HTMLParser
+
+import pytest
+from flask import Flask
+
+from server import play
+from server.accounts import login
+from server.mail.outgoing import batching, relevance
+from server.mail.outgoing.deliver import deliver
+from server.store import engine, outbox
+from server.store.models import Mail, Person
+from tests.support.every_mail import KINDS, queue
+from tests.support.letters import with_replies
+from tests.support.mail_servers import Pigeons
+from tests.support.scene import scene
+
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+REQUESTED = ("signin", "fresh", "confirm", "seated", "answer", "games", "keep")
+"""The kinds that people get because they have just asked for them."""
+HIDES = re.compile(
+    r"display:none|visibility:hidden|opacity:0(?![.0-9]*[1-9])|mso-hide|color:transparent"
+    r"|(?:font-size|line-height|max-height|height|width):0(?:px|pt|em)?(?:;|!|$)|text-indent:-|left:-"
+)
+"""Styles by which filters know a text that its reader is not meant to see."""
+
+
+class Words(HTMLParser):
+    """Collects the words of an email with the styles of the elements around them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.around: list[tuple[str, str]] = []
+        self.hidden: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("br", "meta", "img", "hr"):
+            style = "".join((dict(attrs).get("style") or "").lower().split())
+            self.around.append((tag, "display:none" if "hidden" in dict(attrs) else style))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.around and self.around.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        inside = [tag for tag, _style in self.around]
+        if data.strip() and not {"head", "style", "title"} & set(inside):
+            self.hidden += [data for _tag, style in self.around if HIDES.search(style)]
+
+
+def hidden_in(html: str) -> list[str]:
+    """Return the words of a page that its styles hide."""
+    words = Words()
+    words.feed(html)
+    return words.hidden
+
+
+@pytest.fixture
+def sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[EmailMessage]]:
+    """Send an email of every kind and return them by kind."""
+    with_replies(app)
+    made = scene(app, engine.utc_now())
+    with engine.transaction() as session:
+        session.get_one(Person, made.person("Frank")).cadence = "digest"
+        queue(session, made)
+        for kind in ("games", "digest"):
+            outbox.enqueue(session, key=kind, kind=kind, person_id=made.person("Frank"), now=made.now)
+        for kind in ("former", "timeout"):  # Bob was replaced
+            outbox.enqueue(
+                session,
+                key=kind,
+                kind=kind,
+                person_id=made.person("Bob" if kind == "former" else "Zoe"),
+                now=made.now,
+                game_id="here",
+                seat=1,
+                seq=1,
+                details={"by": "Zoe", "reason": "gone"},
+            )
+    login.mail_sign_in("alice@example.org", made.now)
+    monkeypatch.setattr(batching, "MERGED_INTO", {})  # each by itself
+    found: dict[str, list[EmailMessage]] = {}
+    birds = Pigeons()
+    deliver(engine.utc_now(), birds, 100)
+    play.moderate("there", "!abandon", reason="enough", person_id=made.person("Mia"), now=made.now)
+    while deliver(engine.utc_now(), birds):
+        pass
+    with engine.reading() as session:
+        kinds = [mail.kind for mail in session.query(Mail).where(Mail.status == "sent").order_by(Mail.id)]
+    for message in birds.sent:
+        found.setdefault(str(message["Feedback-ID"]).partition(":")[0], []).append(message)
+    assert {*KINDS, "digest", "former", "over", "signin"} <= set(found) == set(kinds)
+    return found
+
+
+@one_database
+def test_all_but_those_asked_for_can_be_stopped_by_a_link_and_by_email(
+    sent: dict[str, list[EmailMessage]],
+) -> None:
+    for kind, messages in sent.items():
+        assert relevance.may_be_stopped(kind) is (kind not in REQUESTED)
+        for message in messages if kind not in REQUESTED else ():
+            found = re.fullmatch(
+                r"<https://byzanz\.test/[unw]/([a-z2-7]{26})(?:\?do=talk)?>, "
+                r"<mailto:stop(?:talk)?\+\1@byzanz\.test\?subject=unsubscribe>",
+                str(message["List-Unsubscribe"]),
+            )
+            assert found is not None, kind
+            assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+            body = message.get_body(("plain",))
+            assert body is not None
+            assert found[1] in body.get_content(), kind
+
+
+@one_database
+def test_no_text_is_hidden(sent: dict[str, list[EmailMessage]]) -> None:
+    for kind, messages in sent.items():
+        for message in messages:
+            body = message.get_body(("html",))
+            assert body is not None
+            assert hidden_in(body.get_content()) == [], kind
+
+
+def test_what_hides_text_is_found() -> None:
+    for style in ("display: none", "font-size:0", "opacity: 0", "max-height:0; overflow: hidden"):
+        assert hidden_in(f'<p style="{style}">psst <b>you</b></p><p>Hello</p>') == ["psst ", "you"]
+    assert hidden_in("<p hidden>psst</p>") == ["psst"]
+    assert hidden_in('<p style="opacity:0.5; line-height:0.9; width:0.5em">Hello</p>') == []
+
+
+@one_database
+def test_the_feedback_id_names_the_kind_and_nobody(sent: dict[str, list[EmailMessage]]) -> None:
+    for kind, messages in sent.items():
+        assert {str(message["Feedback-ID"]) for message in messages} == {f"{kind}:byzanz"}
