@@ -27,7 +27,7 @@ from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.play.positions import NoRules
 from server.scheduler import heartbeat
-from server.store import alerts, outbox, totals
+from server.store import alerts, outbox, submissions, totals
 from server.store.engine import reading, truncate_log
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
@@ -234,6 +234,7 @@ def tick_purge(now: datetime, tick: float) -> int:
     handles.purge(now)
     trials.end_old(now)
     reports.purge(now)
+    submissions.purge(now)
     return outbox.purge(now)
 
 

@@ -19,7 +19,7 @@ from server.store.models.games import Game, Seat
 from server.store.models.links import Link
 from server.store.models.log import EXCUSED, Entry, ModeratorAction, Snapshot
 from server.store.models.mail import FAILED, INVITATION, NO_TURN, REACHING, WAITING, IncomingMail, Mail
-from server.store.models.operations import Alert, Heartbeat, Outage, Total
+from server.store.models.operations import Alert, Heartbeat, Outage, Submission, Total
 from server.store.models.people import Absence, BrowserSession, Person
 from server.store.models.turns import StandingOrder, Turn
 
@@ -53,6 +53,7 @@ __all__ = [
     "Snapshot",
     "Standing",
     "StandingOrder",
+    "Submission",
     "Tenure",
     "Total",
     "Turn",
