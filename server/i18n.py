@@ -7,6 +7,10 @@ first use, and no compiled copy is kept; docs/languages.md says how to maintain 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -58,9 +62,48 @@ def current_language() -> str:
     return locale.language if locale and locale.language in NAMES else DEFAULT
 
 
-def day_format() -> str:
-    """Return the date format for a day of the year in the current language."""
-    return DAY_FORMATS[current_language()]
+def day_format(day: date | None = None) -> str:
+    """Return the date format for a day of the year in the current language.
+
+    Args:
+        day: its year is named if it lies far from when the text is read.
+    """
+    form = DAY_FORMATS[current_language()]
+    return f"{form} y" if day is not None and is_far(day) else form
+
+
+SAME_YEAR = timedelta(days=300)
+"""How far a day may be away that is named without its year."""
+_SOON = timedelta(days=6)
+_reading_at: ContextVar[datetime | None] = ContextVar("reading_at", default=None)
+
+
+@contextmanager
+def read_at(now: datetime) -> Iterator[None]:
+    """Write texts as they are read at some moment: emails, when they are sent."""
+    before = _reading_at.set(now)
+    try:
+        yield
+    finally:
+        _reading_at.reset(before)
+
+
+def told() -> datetime | None:
+    """Return the moment of `read_at`, if one was told."""
+    return _reading_at.get()
+
+
+def present() -> datetime:
+    """Return when the text that is being written is read."""
+    return told() or datetime.now(UTC)
+
+
+def is_far(day: date) -> bool:
+    """Whether a day is only understood with its year: it is of another one, except within six days, or far away."""
+    today = present().date()
+    there = day.date() if isinstance(day, datetime) else day
+    away = abs(there - today)
+    return away > SAME_YEAR or (away > _SOON and there.year != today.year)
 
 
 def catalogue_path(language: str) -> Path:

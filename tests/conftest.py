@@ -21,7 +21,7 @@ from flask.testing import FlaskClient
 from jinja2 import FileSystemBytecodeCache
 
 from byzanz import chance, games
-from server import create_app, play
+from server import create_app, i18n, play
 from server.mail.outgoing import deliver
 from server.store import engine, links, log, people, presence, processes, totals
 from server.store.models import Game, Link, Person, Seat
@@ -217,7 +217,12 @@ def apps(compiled: FileSystemBytecodeCache) -> Callable[[str], Flask]:
 
 
 @pytest.fixture
-def app(request: pytest.FixtureRequest, database_url: str, apps: Callable[[str], Flask]) -> Iterator[Flask]:
+def app(
+    request: pytest.FixtureRequest,
+    database_url: str,
+    apps: Callable[[str], Flask],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Flask]:
     """Return the application on a fresh database, with its context pushed.
 
     Its configuration and hooks are restored when the test ends. The busy table must be as it was, unless the test is
@@ -228,6 +233,9 @@ def app(request: pytest.FixtureRequest, database_url: str, apps: Callable[[str],
     pages = set(made.blueprints)
     limiter.enabled = False  # of all apps; one that a test made may have switched it on
     kept.init_app(made)
+    monkeypatch.setattr(
+        i18n, "present", lambda: i18n.told() or NOW
+    )  # else dates would show years from 2027 on
     presence.forget()
     totals.forget()
     deliver.forget()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from sqlalchemy.orm import Session
+
 from server import play
 from server.community.plain_text import cleaned
 from server.store.engine import transaction
@@ -14,6 +16,12 @@ from server.store.models import Notes
 
 LONGEST = 5000
 MOST_LINES = 500
+
+
+def read(session: Session, game_id: str, person_id: int) -> str:
+    """Return a person's notes at a game."""
+    found = session.get(Notes, (game_id, person_id))
+    return found.text if found else ""
 
 
 def write(game_id: str, person_id: int, text: str, now: datetime) -> None:

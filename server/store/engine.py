@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
@@ -284,11 +284,32 @@ def transaction(queue_of: str | None = None, *, wakes: bool = True) -> Iterator[
         connection.execution_options(writes=True).begin(),
         _session_on(connection) as session,
     ):
+        first = _first_write.get()
+        if first is not None:
+            first(session)
         yield session
         session.flush()
         _may_have_changed.set(True)
+    if first is not None:
+        _first_write.set(None)
+        _has_written.set(True)
     if wakes:
         committed.set()
+
+
+_first_write: ContextVar[Callable[[Session], None] | None] = ContextVar("first_write", default=None)
+_has_written: ContextVar[bool] = ContextVar("has_written", default=False)
+
+
+def first_write(do: Callable[[Session], None] | None) -> None:
+    """Let the next transaction of this thread begin with something; if it fails, so does the one after it."""
+    _first_write.set(do)
+    _has_written.set(False)
+
+
+def has_written() -> bool:
+    """Whether that transaction was committed."""
+    return _has_written.get()
 
 
 _may_have_changed: ContextVar[bool] = ContextVar("may_have_changed", default=False)

@@ -114,12 +114,8 @@ def time_of_day(minute: int) -> str:
 def date_range(span: Span, zone: str) -> str:
     """Format the first and the last day of an absence, in a time zone."""
     first, last = days_of(span, zone)
-    texts = format_date(first, i18n.day_format()), format_date(last, i18n.day_format())
+    texts = format_date(first, i18n.day_format(first)), format_date(last, i18n.day_format(last))
     return texts[0] if first == last else f"{texts[0]} – {texts[1]}"
-
-
-SAME_YEAR = timedelta(days=300)
-"""How far a day may be away that is named without its year."""
 
 
 def day(at: datetime, zone: str, now: datetime | None = None) -> str:
@@ -128,9 +124,10 @@ def day(at: datetime, zone: str, now: datetime | None = None) -> str:
     Args:
         now: leave out the year of days that are near: `18 Nov`.
     """
-    near = now is not None and abs(at - now) < SAME_YEAR
+    local = at.astimezone(zones.get(zone))
+    near = now is not None and abs(at - now) < i18n.SAME_YEAR
     form = i18n.day_format() if near else f"{i18n.day_format()} y"
-    return str(format_date(at.astimezone(zones.get(zone)), form, rebase=False))
+    return str(format_date(local, form, rebase=False))
 
 
 def month(at: datetime) -> str:

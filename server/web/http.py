@@ -137,7 +137,9 @@ def format_moment(at: datetime, zone: str = "UTC", now: datetime | None = None) 
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
     soon = now is not None and abs(at - now) < timedelta(days=6)
-    text = format_datetime(local, "EEE HH:mm" if soon else f"EEE {i18n.day_format()}, HH:mm", rebase=False)
+    text = format_datetime(
+        local, "EEE HH:mm" if soon else f"EEE {i18n.day_format(local)}, HH:mm", rebase=False
+    )
     return f"{text}{offset}" if now is not None else f"{text}{offset} ({zone_name(zone)})"
 
 

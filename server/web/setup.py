@@ -19,6 +19,8 @@ from server.play.positions import Broken, on_hold
 from server.store import engine, processes
 from server.web import (
     assets,
+    belongs,
+    drawn,
     filters,
     link_tails,
     locale,
@@ -26,6 +28,7 @@ from server.web import (
     plain,
     sprites,
     stylesheet,
+    submissions,
     templating,
     waiting,
 )
@@ -124,6 +127,7 @@ def init_app(app: Flask) -> None:
     app.before_request(_check_clock)
     csrf.init_app(app)
     init_limits(app)
+    submissions.init_app(app)
     locale.init_app(app)
     templating.init_app(app)
     plain.init_app(app)
@@ -134,6 +138,7 @@ def init_app(app: Flask) -> None:
     filters.init_app(app)
     kept.init_app(app)
     once.init_app(app)
+    drawn.init_app(app)
     sprites.init_app(app)
     assets.init_app(app)
     stylesheet.init_app(app)
@@ -179,7 +184,9 @@ def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, i
         return error
     if isinstance(error, BadHost):  # no page can be rendered: its links could not be built
         return Response(gettext("The Host header is malformed.") + "\n", 400, mimetype="text/plain")
-    status = error.code or 500
+    status, request = error.code or 500, flask.request
+    if request.method in ("GET", "HEAD") and belongs.is_for_forms(status):
+        return flask.redirect(belongs.page_of(request.path), 302)  # type: ignore[return-value]
     sentence = gettext(SENTENCES.get(status, N_("Nothing has changed.")))
     if isinstance(error, CSRFError):
         sentence = _csrf_sentence()
@@ -190,6 +197,12 @@ def _csrf_sentence() -> str:
     """Return why a form was not taken and what to do; the log says if it came from another address than ours."""
     came, ours = flask.request.referrer or "", settings().base_url
     if not flask.request.is_secure or same_origin(came, ours):
+        if not flask.request.cookies:
+            return str(
+                gettext(
+                    "Your browser sent no cookies. Allow cookies for this site, then open the page again and retry."
+                )
+            )
         return str(gettext("This form has expired. Reload the page and try again."))
     if not came:
         return str(

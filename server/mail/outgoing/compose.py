@@ -69,7 +69,7 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
         Broken: the game's log does not replay.
     """
     times = context.turn_times(session, rows, now)
-    with force_locale(_language(session, rows)):
+    with force_locale(_language(session, rows)), i18n.read_at(now):
         variables = context.template_context(session, rows, mail_links, times)
         if rows.mail.kind in digest.OVERVIEWS:
             variables |= digest.overview_context(session, rows.mail, mail_links.seats, now)

@@ -19,7 +19,7 @@ from server.store.models.games import Game, Seat
 from server.store.models.links import Link
 from server.store.models.log import EXCUSED, Entry, ModeratorAction, Snapshot
 from server.store.models.mail import FAILED, INVITATION, NO_TURN, REACHING, WAITING, IncomingMail, Mail
-from server.store.models.operations import Alert, Heartbeat, Outage, Process, Total
+from server.store.models.operations import Alert, Heartbeat, Outage, Process, Submission, Total
 from server.store.models.people import Absence, AddressChange, BrowserSession, Person
 from server.store.models.turns import StandingOrder, Turn
 
@@ -55,6 +55,7 @@ __all__ = [
     "Snapshot",
     "Standing",
     "StandingOrder",
+    "Submission",
     "Tenure",
     "Total",
     "Turn",

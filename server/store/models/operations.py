@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from server.store.engine import Base, UtcTime
+from server.store.engine import Base, Hex, UtcTime
 from server.store.facts import Fact, FactColumn
 
 _OPEN = "cleared_at IS NULL"
@@ -44,6 +44,16 @@ class Outage(Base):
     part: Mapped[str] = mapped_column(String(10))
     from_at: Mapped[datetime] = mapped_column(UtcTime)
     to_at: Mapped[datetime] = mapped_column(UtcTime, index=True)
+
+
+class Submission(Base):
+    """A form that was sent, so that its repetition is recognised (`store.submissions`)."""
+
+    __tablename__ = "submission"
+    key: Mapped[str] = mapped_column(Hex, primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime, index=True)
+    answer: Mapped[str | None] = mapped_column(String(300), default=None)
+    """Where the answer leads."""
 
 
 class Total(Base):

@@ -18,7 +18,7 @@ from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Game, Link, Person, Seat
-from server.web import locale
+from server.web import drawn, locale
 from server.web.account.browsers import browser_name
 from server.web.filters import time_of_day
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
@@ -104,6 +104,7 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             "account/account.html",
             me=me,
             fields=_fields(me),
+            stored=_stored(me),
             absences=absences.absences_of(session, me.id, utc_now()),
             now=utc_now(),
             days_a_year=absences.BUDGET,
@@ -130,12 +131,17 @@ def _feed(session: Session, me: Person) -> str | None:
 
 def _fields(me: Person) -> dict[str, str]:
     """Return the values of the forms: what was just typed, else what is stored."""
+    return _stored(me) | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
+
+
+def _stored(me: Person) -> dict[str, str]:
+    """Return the settings as the form has them."""
     fields = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
     fields |= {"language": me.language or "", "handle": me.handle or "", "shown": me.shown}
     fields |= {"cadence": me.cadence, "talk": me.talk}
     if me.quiet_from is not None and me.quiet_to is not None:
         fields |= {"quiet_from": time_of_day(me.quiet_from), "quiet_to": time_of_day(me.quiet_to)}
-    return fields | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
+    return fields
 
 
 def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
@@ -204,27 +210,32 @@ def unblock() -> ResponseReturnValue:
 
 def _save(me: Person) -> None:
     """Save all settings or, if one is refused, none; what the form does not have stays as it is."""
-    form, now = flask.request.form, utc_now()
-    name, hours = validation.clean_name(form.get("name", "")), time_control.parse_own_hours(form)
-    language = form.get("language", "")
+    form, now, stored = flask.request.form, utc_now(), _stored(me)
+    new = drawn.settled({name: form[name] for name in stored if name in form}, stored)
+    name = me.name if new["name"] == me.name else validation.clean_name(new["name"])
+    hours, language = time_control.parse_own_hours(new), new["language"]
     if language and language not in i18n.NAMES:
         raise InvalidInput(
             "“%(code)s” is not one of the languages offered.",
             field="language",
             code=validation.excerpt(language),
         )
-    cadence, talk = form.get("cadence", me.cadence), form.get("talk", me.talk)
+    cadence, talk = new["cadence"], new["talk"]
     if cadence not in subscriptions.CADENCES or talk not in subscriptions.TALK:
         flask.abort(400)
-    profile = form.get("handle", me.handle or ""), form.get("shown", me.shown)
+    profile = new["handle"], new["shown"]
     if profile != (me.handle or "", me.shown):
         handles.choose(me.id, *profile, now)
     if (cadence, talk) != (me.cadence, me.talk):
         subscriptions.set_cadence(me.id, cadence, now, talk)
     with transaction() as session:
         person = session.get_one(Person, me.id)
-        person.name, person.language = name, language or None
-        hours.set_for(person, now)
+        if name != me.name:
+            person.name = name
+        if language != stored["language"]:
+            person.language = language or None
+        if any(new[field] != stored[field] for field in ("time_zone", "quiet_from", "quiet_to")):
+            hours.set_for(person, now)
 
 
 @blueprint.post("/account/sessions")

@@ -15,7 +15,7 @@ import flask
 import icalendar
 from flask import Blueprint, Response, render_template
 from flask_babel import gettext as _
-from sqlalchemy import or_, select
+from sqlalchemy import case, or_, select
 from sqlalchemy.orm import Session
 
 from server.config import settings
@@ -28,7 +28,7 @@ from server.store.models import Game, Link, Person, Seat, Turn
 blueprint = Blueprint("feeds", __name__)
 
 MOST_GAMES = 50
-"""Games that a feed lists at most."""
+"""Games that a feed lists at most, unless the person is to move in more."""
 KEEP_FINISHED = timedelta(days=30)
 """How long a finished game stays in a feed."""
 MAX_AGE = 300
@@ -119,12 +119,13 @@ def _games(session: Session, person_id: int, now: datetime) -> Sequence[FeedItem
     """Return a person's games, the most recently changed first."""
     open_turns = {game.id: turn for game, _seat, turn in turns.of_person(session, person_id)}
     alive = or_(Game.status == "running", (Game.status == "over") & (Game.ended_at > now - KEEP_FINISHED))
+    due_first = case((Game.id.in_(open_turns), 0), else_=1)
     query = (
         select(Game)
         .join(Seat, Seat.game_id == Game.id)
         .where(Seat.person_id == person_id, Seat.status == "seated", alive, Game.quarantine.is_(None))
-        .order_by(Game.started_at.desc(), Game.id)
-        .limit(MOST_GAMES)
+        .order_by(due_first, Game.started_at.desc(), Game.id)
+        .limit(max(MOST_GAMES, len(open_turns)))
     )
     found = [_feed_item(session, game, open_turns.get(game.id)) for game in session.scalars(query).unique()]
     return sorted(found, key=lambda item: item.updated, reverse=True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import flask
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
+from server.errors import Refused
 from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Person, Seat
+from server.web import drawn
 from server.web.http import csrf, limiter, unknown_link
 
 blueprint = Blueprint("unsubscribe", __name__)
@@ -46,13 +50,26 @@ def unsubscribe(token: str) -> ResponseReturnValue:
             subscriptions.mute(link.game_id, link.person_id, do == "game", now)
         case "all" | "undo-all" as do:
             subscriptions.mute_all(link.person_id, do == "all", now)
-        case "cadence" if (cadence := form.get("cadence", "")) in subscriptions.CADENCES and (
-            chosen := form.get("talk")
-        ) in (None, *subscriptions.TALK):
-            subscriptions.set_cadence(link.person_id, cadence, now, chosen)
+        case "cadence" if form.get("cadence") in subscriptions.CADENCES and form.get("talk") in (
+            None,
+            *subscriptions.TALK,
+        ):
+            try:
+                _set_cadence(link.person_id, now)
+            except drawn.ChangedMeanwhile as refusal:
+                return _unsubscribe_page(token, refusal)
         case _:
             flask.abort(400)
     return _unsubscribe_page(token)
+
+
+def _set_cadence(person_id: int, now: datetime) -> None:
+    form = flask.request.form
+    with reading() as session:
+        person = session.get_one(Person, person_id)
+    stored = {"cadence": person.cadence, "talk": person.talk}
+    new = drawn.settled({name: form[name] for name in stored if name in form}, stored)
+    subscriptions.set_cadence(person_id, new["cadence"], now, new["talk"] if "talk" in form else None)
 
 
 def _only_talk() -> bool:
@@ -60,21 +77,27 @@ def _only_talk() -> bool:
     return flask.request.args.get("do") == "talk"
 
 
-def _unsubscribe_page(token: str) -> ResponseReturnValue:
+def _unsubscribe_page(token: str, refusal: Refused | None = None) -> ResponseReturnValue:
     with reading() as session:
         link = links.find(session, "stop", token, utc_now()) or unknown_link(token)
         seat = session.scalar(
             select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
         )
-        return render_template(
+        person = session.get_one(Person, link.person_id)
+        chosen = {"cadence": person.cadence, "talk": person.talk}
+        page = render_template(
             "account/unsubscribe.html",
             token=token,
+            refusal=refusal,
+            stored=chosen,
+            chosen=chosen | (flask.request.form.to_dict() if refusal else {}),
             game=session.get(Game, link.game_id) if link.game_id else None,
             seat=seat,
             only_talk=_only_talk(),
             hour=digest.digest_minute(session.get_one(Person, link.person_id)),
-            person=session.get_one(Person, link.person_id),
+            person=person,
         )
+    return (page, refusal.status) if refusal else page
 
 
 csrf.exempt(unsubscribe)  # authorised by the token in the URL

@@ -121,7 +121,8 @@ def _line(
 
 def short(at: datetime, zone: str) -> str:
     """Return a moment as lines of the log give it: without a year, in a time zone."""
-    text: str = format_datetime(at.astimezone(zones.get(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
+    local = at.astimezone(zones.get(zone))
+    text: str = format_datetime(local, f"{i18n.day_format(local)}, HH:mm", rebase=False)
     return text
 
 

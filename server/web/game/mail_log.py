@@ -123,5 +123,6 @@ def _of_received(row: IncomingMail, name: str, zone: str, *, show_outcome: bool)
 
 
 def _short(at: datetime, zone: str) -> str:
-    text: str = format_datetime(at.astimezone(zones.get(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
+    local = at.astimezone(zones.get(zone))
+    text: str = format_datetime(local, f"{i18n.day_format(local)}, HH:mm", rebase=False)
     return text

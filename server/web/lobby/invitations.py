@@ -224,7 +224,7 @@ ACTS: dict[str, OrganiserAction] = {
     "fill": lambda token, seat, now: organiser.fill(token, seat, flask.request.form.get("bot", ""), now),
     "start": lambda token, _seat, now: organiser.start(token, now),
     "cancel": lambda token, _seat, now: organiser.cancel(token, now),
-    "pace": lambda token, _seat, now: organiser.set_time_control(token, pace.read_time_control(), now),
+    "pace": lambda token, _seat, now: _set_time_control(token, now),
     "list": lambda token, _seat, now: organiser.set_listed(token, True, now),
     "talk": lambda token, _seat, now: organiser.set_talk(token, True, now),
     "hush": lambda token, _seat, now: organiser.set_talk(token, False, now),
@@ -233,6 +233,12 @@ ACTS: dict[str, OrganiserAction] = {
     "end": lambda token, _seat, now: organiser.set_keep_going(token, False, now),
 }
 """The organiser's actions, by the value that their buttons post as `do`."""
+
+
+def _set_time_control(token: str, now: datetime) -> None:
+    with reading() as session:
+        game = organiser.organised_game(session, token, now) or unknown_link(token)
+    organiser.set_time_control(token, pace.changed(game), now)
 
 
 def _confirm(token: str, now: datetime) -> str:

@@ -11,6 +11,7 @@ from server.errors import InvalidInput
 from server.lobby import time_control
 from server.lobby.time_control import TimeControl
 from server.store.models import Game
+from server.web import drawn
 
 ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
 """Seconds for a decision, as the form offers them."""
@@ -37,6 +38,22 @@ def read_time_control() -> TimeControl:
     allowance = read_number("allowance", 86400)
     days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
     return TimeControl(allowance, read_number("bank", time_control.default_bank(allowance)), days_off)
+
+
+def changed(game: Game) -> TimeControl:
+    """Return the time control of a game with what was changed in the form.
+
+    Raises:
+        InvalidInput: as in `read_time_control`. ChangedMeanwhile: it was changed elsewhere, too.
+    """
+    chosen = read_time_control()
+    typed = {name: str(getattr(chosen, name)) for name in _stored(game)}
+    new = drawn.settled(typed, _stored(game))
+    return TimeControl(int(new["allowance"]), int(new["bank"]), new["days_off"])
+
+
+def _stored(game: Game) -> dict[str, str]:
+    return {"allowance": str(game.allowance), "bank": str(game.bank), "days_off": game.days_off}
 
 
 def read_number(name: str, absent: int, field: str | None = None) -> int:
@@ -67,6 +84,7 @@ def context(game: Game, *, refused: bool) -> dict[str, Any]:
     now: dict[str, str] = {"allowance": str(game.allowance), "bank": str(game.bank)}
     now |= {f"day_{day}": "off" for day in game.days_off}
     return {
+        "stored": _stored(game),
         "fields": flask.request.form.to_dict() if refused else now,
         "allowances": sorted({*ALLOWANCES, game.allowance}),
         "banks": sorted({*BANKS, game.bank}),

@@ -12,6 +12,7 @@ from server.errors import Refused
 from server.store import presence
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
+from server.web import drawn
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
 from server.web.seat import turn
 from server.web.seat.said import done_with
@@ -68,7 +69,10 @@ def note(token: str) -> ResponseReturnValue:
     """Save the player's notes to themselves; a refused text stays in its field."""
     access = _access(token)
     try:
-        notes.write(access.game.id, access.link.person_id, flask.request.form.get("notes", ""), utc_now())
+        with reading() as session:
+            stored = {"notes": notes.read(session, access.game.id, access.link.person_id)}
+        new = drawn.settled({"notes": flask.request.form.get("notes", "")}, stored)
+        notes.write(access.game.id, access.link.person_id, new["notes"], utc_now())
     except Refused as refusal:
         return turn.with_unsaid(token, refusal)
     return _back(token, "noted", "notes")

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from markupsafe import Markup
 
-from server import validation
+from server import i18n, validation
 from server.web import filters
 from server.web.http import format_moment, zone_name
 from tests.support.folders import ROOT
@@ -136,3 +136,20 @@ def test_no_template_of_an_email_folds_lines() -> None:
     texts = [path for path in (ROOT / "templates").rglob("*") if path.suffix in (".txt", ".html")]
     assert len(texts) > 50
     assert [str(path) for path in texts if "striptags" in path.read_text()] == []
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        (datetime(2026, 3, 4, 12, tzinfo=UTC), "Wed 4 Mar, 12:00 (UTC)"),
+        (datetime(2025, 3, 4, 12, tzinfo=UTC), "Tue 4 Mar 2025, 12:00 (UTC)"),
+        (datetime(2025, 12, 30, 12, tzinfo=UTC), "Tue 30 Dec 2025, 12:00 (UTC)"),
+        (datetime(2028, 3, 4, 12, tzinfo=UTC), "Sat 4 Mar 2028, 12:00 (UTC)"),
+    ],
+)
+@pytest.mark.usefixtures("app")
+def test_a_moment_that_is_not_of_this_year_has_its_year(at: datetime, told: str) -> None:
+    assert format_moment(at) == told
+    with i18n.read_at(datetime(2025, 12, 29, tzinfo=UTC)):  # an email is read when it is sent
+        assert format_moment(datetime(2026, 1, 2, 8, tzinfo=UTC)) == "Fri 2 Jan, 08:00 (UTC)"
+        assert format_moment(datetime(2025, 3, 4, 12, tzinfo=UTC)) == "Tue 4 Mar, 12:00 (UTC)"

@@ -81,7 +81,8 @@ def there(app: Flask) -> Scene:
 def tokens(there: Scene) -> dict[str, str]:
     """Return a live token of each kind."""
     assert set(PATHS) == set(PURPOSES) == {*get_args(Purpose)} - {"reply"}
-    now, found = engine.utc_now(), {}
+    now = engine.utc_now()
+    found: dict[str, str] = {}
     with there.app.app_context(), engine.transaction() as session:
         for purpose in PURPOSES:
             game = "open" if purpose in ("invite", "organise") else "here"

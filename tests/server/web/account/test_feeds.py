@@ -255,3 +255,22 @@ def test_a_deadline_is_an_event_that_blocks_no_time_and_changes_with_the_turn(
     whole = icalendar.Calendar.from_ical(client.get(f"{path}.ics").data)
     assert (whole["version"], whole["prodid"]) == ("2.0", "-//Byzanz//Deadlines//EN")
     assert whole["x-wr-calname"] == "Byzanz: your deadlines"
+
+
+@one_database
+def test_games_in_which_one_is_due_stay_in_full_feeds(
+    client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch
+):
+    games = [table(3, f"g{number}") for number in range(4)]
+    start_clocks()
+    for number, game in enumerate(games):
+        changed(game.id, started_at=NOW + number * DAY)
+    for game in games[1:]:
+        make(game, 0, "pass")
+    monkeypatch.setattr("server.web.account.feeds.MOST_GAMES", 2)
+    path = feed(games[0].people[0])
+    assert [event["url"] for event in events(client, path)] == ["https://byzanz.test/g/g0"]
+    assert "g0" in {entry[0].partition("#")[0] for entry in news(client, path)}
+    assert len(titles(client, path)) == 2
+    monkeypatch.setattr("server.web.account.feeds.MOST_GAMES", 0)
+    assert [event["url"] for event in events(client, path)] == ["https://byzanz.test/g/g0"]

@@ -1,4 +1,4 @@
-"""Skeletons of handles in which `rn` is written like `m`, which it looks like."""
+"""Forms that were sent; and skeletons of handles in which `rn` is written like `m`, which it looks like."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ ALIKE = str.maketrans("oli_s", "011-5")
 def upgrade() -> None:
     """Write them anew; where two people have had handles that now look alike, both keep them."""
     connection = op.get_bind()
+    op.create_table(
+        "submission",
+        sa.Column("key", sa.LargeBinary(), primary_key=True),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("answer", sa.String(300)),
+    )
+    op.create_index("ix_submission_at", "submission", ["at"])
     held = connection.execute(
         sa.select(PERSON.c.id, PERSON.c.skeleton).where(PERSON.c.skeleton.is_not(None)).order_by(PERSON.c.id)
     ).all()
@@ -32,6 +39,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Write them as before."""
+    op.drop_table("submission")
     connection = op.get_bind()
     held = sa.select(PERSON.c.id, PERSON.c.handle).where(PERSON.c.skeleton.is_not(None))
     for person, handle in connection.execute(held).all():
