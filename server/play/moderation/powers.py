@@ -177,7 +177,7 @@ def use(
     """
     stake = admit(session, power, by.person_id, game_id=game_id, about_id=about_id, gives_time=gives_time)
     if stake is not None and not by.warned:
-        raise Unwarned("You have a stake at this table. Tick the box to confirm that you act all the same.")
+        raise Unwarned("You are involved at this table yourself. Tick the box to act all the same.")
     if _SIGNED.search(by.reason):
         raise InvalidInput("Give the reason without your seat; the server adds it.", field="reason")
     reason = stake.signed(by.reason) if stake is not None else by.reason
