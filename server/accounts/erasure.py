@@ -10,6 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import delete, or_, select, update
@@ -76,16 +77,13 @@ def erase_as_moderator(person_id: int, by: Asker, now: datetime) -> bool:
                 "This person is a moderator. The administrator must first take that right away.",
                 field="address",
             )
-        _check_reason(by.reason, person)
+        by = replace(by, reason=powers.clean_reason(by.reason, LONGEST_REASON))
+        _check_nameless(by.reason, person)
         powers.use(session, "erase", by, now, about_id=person_id)
     return erase(person_id, now, why=BY_MODERATOR)
 
 
-def _check_reason(reason: str, person: Person) -> None:
-    if not reason.strip() or len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise InvalidInput(
-            "Give a reason of 1 to %(most)s characters, on one line.", field="reason", most=LONGEST_REASON
-        )
+def _check_nameless(reason: str, person: Person) -> None:
     names = [re.escape(word) for word in (person.email, person.name, person.handle) if word]
     if re.search(rf"(?<!\w)({'|'.join(names)})(?!\w)", reason, re.IGNORECASE):
         raise InvalidInput("Give the reason without name and address: it is kept.", field="reason")

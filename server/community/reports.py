@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -214,9 +213,4 @@ def count(session: Session, game: Game) -> int:
 
 
 def _reason(text: str) -> str:
-    reason = " ".join(unicodedata.normalize("NFC", text).split())
-    if not reason or len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise InvalidInput(
-            "Give a reason of 1 to %(most)s characters, on one line.", field="reason", most=LONGEST_REASON
-        )
-    return reason
+    return powers.clean_reason(text, LONGEST_REASON)

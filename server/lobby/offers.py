@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from server import play, validation
 from server.community import blocks
-from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
+from server.errors import Closed, NoSuchLink, TooMany
 from server.lobby import notify
 from server.lobby.create import lock_organised_game
 from server.lobby.seats import check_asked, check_name_free
@@ -25,6 +25,7 @@ from server.store.models import Game, Link, Person, Seat, Tenure
 FIRST_DECISIONS = 3
 """Who takes a seat and leaves before so many decisions may not take another for a while."""
 NO_OTHER = timedelta(days=30)
+LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,7 @@ def offer_as_moderator(game_id: str, number: int, by: Asker, now: datetime, *, o
         NoSuchGame, Closed (the player is present, or not away for long enough), NotRunning.
         InvalidInput: there is no reason.
     """
-    if not by.reason.strip():
-        raise InvalidInput("Give a reason.", field="reason")
+    by = replace(by, reason=powers.clean_reason(by.reason, LONGEST_REASON))
     with transaction(game_id) as session:
         game = play.lock_game(session, game_id)
         deed = powers.use(session, "offer" if offered else "withdraw", by, now, game_id=game_id)

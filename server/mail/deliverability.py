@@ -23,6 +23,7 @@ RETRY_AFTER = timedelta(hours=12)
 """How long after a report of failures that may pass the address counts as working again."""
 TRIED_AGAIN = "tried_again"
 """The code of the reason why an address is unreachable until then."""
+LONGEST_REASON = 500
 COMPLAINT = "complaint"
 """The code of the reason why an address is suppressed that reported an email as spam."""
 _LOST = or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
@@ -224,7 +225,7 @@ def mend_all(since: datetime, moderator_id: int, reason: str, now: datetime) -> 
         games = play.games_with_stopped_turns(session, ids)
         for game_id in games:
             powers.admit(session, "mend", moderator_id, game_id=game_id)
-        powers.use(session, "mend", Asker(moderator_id, reason), now)
+        powers.use(session, "mend", Asker(moderator_id, powers.clean_reason(reason, LONGEST_REASON)), now)
     for game_id in games:
         play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=True)
     return sum(mark_reachable(person_id, now) for person_id in ids)

@@ -25,7 +25,17 @@ READERS = {
         *("load", "on_hold", "rules_of", "seats_of", "why_on_hold", "without_or_back"),
     },
     "lengths": None,
-    "moderation.powers": {"Asker", "Conflict", "Stake", "Standing", "Unwarned", "admit", "standing", "use"},
+    "moderation.powers": {
+        "Asker",
+        "Conflict",
+        "Stake",
+        "Standing",
+        "Unwarned",
+        "admit",
+        "clean_reason",
+        "standing",
+        "use",
+    },
     "timeline": None,
     "turns": {
         "Times",

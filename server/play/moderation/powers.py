@@ -11,6 +11,7 @@ log, and every email about the act, then say which seat they play.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -110,6 +111,20 @@ class Standing:
         return self.stake is not None and self.alone
 
 
+def clean_reason(text: str, longest: int) -> str:
+    """Return a reason as one line, for what stands beside the log.
+
+    Raises:
+        InvalidInput: it is missing, too long, or has characters that nobody sees.
+    """
+    reason = " ".join(unicodedata.normalize("NFC", text).split())
+    if not reason or len(reason) > longest or not reason.isprintable():
+        raise InvalidInput(
+            "Give a reason of 1 to %(most)s characters, on one line.", field="reason", most=longest
+        )
+    return reason
+
+
 def standing(session: Session, game_id: str, moderator_id: int) -> Standing:
     """Return how a moderator stands to a table."""
     return Standing(_stake(session, game_id, moderator_id), _is_alone(session, moderator_id))
@@ -194,7 +209,7 @@ def use(
 
 
 def _is_alone(session: Session, moderator_id: int) -> bool:
-    """Whether nobody else is a moderator; one who is not free counts as well, or the answer might tell of their blocks."""
+    """Whether nobody else is a moderator; one who is not free counts, or the answer might tell of their blocks."""
     others = select(Person.id).where(Person.moderator, Person.email.is_not(None), Person.id != moderator_id)
     return session.scalar(others.limit(1)) is None
 

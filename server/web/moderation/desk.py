@@ -118,6 +118,7 @@ def _erase_page(refusal: Refused | None = None, erased: str | None = None) -> Re
         minutes=login.RECENT // timedelta(minutes=1),
         longest=erasure.LONGEST_REASON,
         refusal=refusal,
+        wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         erased=erased,
     )
     return page, refusal.status if refusal else 200
@@ -140,7 +141,7 @@ def erase() -> ResponseReturnValue:
             raise InvalidInput("Nobody has the address “%(address)s”.", field="address", address=wanted)
         if form.get("sure") != "yes":
             raise InvalidInput("Tick the box to erase this person.", field="sure")
-        erasure.erase_as_moderator(person.id, Asker(g.me.id, form.get("reason", "").strip()), now)
+        erasure.erase_as_moderator(person.id, Asker(g.me.id, form.get("reason", "")), now)
         LOGGER.info("moderator %s has erased person %s", g.me.id, person.id)
     except (InvalidInput, Conflict) as refusal:
         return _erase_page(refusal)

@@ -261,7 +261,7 @@ def offer(game_id: str) -> ResponseReturnValue:
     with reading() as session:
         known_game(session, game_id)
     try:
-        by = Asker(g.me.id, form.get("reason", "").strip()[: acts.LONGEST_REASON], is_warned())
+        by = Asker(g.me.id, form.get("reason", ""), is_warned())
         offers.offer_as_moderator(game_id, number, by, now, offered=form["do"] == "offer")
     except Refused as refusal:
         return game_page(game_id, {}, refusal)

@@ -292,6 +292,15 @@ def test_the_log_names_the_true_cause(client: FlaskClient, game: Table, by: str)
     assert bool(told) == (cause is not None)
 
 
+def test_the_page_says_that_another_moderator_must_erase_them(client: FlaskClient, game: Table) -> None:
+    appoint(game.people[0], outsider())
+    sign_in(client, "alice@example.org")
+    typed = {"address": "charlie@example.org", "reason": "because", "sure": "yes"}
+    answer = client.post("/m/erase", data=typed | {"csrf_token": _token(client)})
+    assert answer.status_code == 409
+    assert "Another moderator must decide." in answer.text
+
+
 def test_nobody_erases_the_people_they_play_with(game: Table) -> None:
     alice = game.people[0]
     appoint(alice)
