@@ -40,7 +40,7 @@ USE_NOTED_EVERY = timedelta(hours=1)
 SESSION_LIFETIME = timedelta(days=90)
 """How long a session lasts without use, as the cookie."""
 RECENT = timedelta(minutes=15)
-"""How long ago somebody may have signed in who deletes their account or changes its address."""
+"""How long ago somebody may have signed in who erases an account or changes an address."""
 _CURRENT = "byzanz.session"
 LINKS_PER_HOUR = 3
 """Links that are mailed to one person within an hour, however often they are requested."""

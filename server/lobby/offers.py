@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
@@ -15,7 +15,9 @@ from server.lobby import notify
 from server.lobby.create import lock_organised_game
 from server.lobby.seats import check_asked, check_name_free
 from server.play import positions
+from server.play.moderation import powers
 from server.play.moderation.act import has_looked
+from server.play.moderation.powers import Asker
 from server.store import links, log
 from server.store.engine import transaction
 from server.store.models import Game, Link, Person, Seat, Tenure
@@ -23,6 +25,7 @@ from server.store.models import Game, Link, Person, Seat, Tenure
 FIRST_DECISIONS = 3
 """Who takes a seat and leaves before so many decisions may not take another for a while."""
 NO_OTHER = timedelta(days=30)
+LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +71,22 @@ def offer_as_organiser(token: str, number: int, now: datetime, *, offered: bool 
         _offer(session, lock_organised_game(session, token, now), number, now, offered)
 
 
-def offer_as_moderator(game_id: str, number: int, now: datetime, *, offered: bool = True) -> None:
+def offer_as_moderator(game_id: str, number: int, by: Asker, now: datetime, *, offered: bool = True) -> None:
     """Offer a seat of any game, or end the offer.
 
     Raises:
+        Conflict: the moderator has a stake at this table; if the only one goes on, the log gets a note.
         NoSuchGame, Closed (the player is present, or not away for long enough), NotRunning.
+        InvalidInput: there is no reason.
     """
+    by = replace(by, reason=powers.clean_reason(by.reason, LONGEST_REASON))
     with transaction(game_id) as session:
-        _offer(session, play.lock_game(session, game_id), number, now, offered)
+        game = play.lock_game(session, game_id)
+        deed = powers.use(session, "offer" if offered else "withdraw", by, now, game_id=game_id)
+        _offer(session, game, number, now, offered)
+        signed = deed.reason != by.reason
+    if signed:
+        play.moderate(game_id, "!note", reason=by.reason, person_id=by.person_id, now=now, warned=by.warned)
 
 
 def _offer(session: Session, game: Game, number: int, now: datetime, offered: bool) -> None:

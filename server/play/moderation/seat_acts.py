@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 from server import validation
 from server.play import autopilot, running, turns
@@ -89,7 +88,7 @@ def replace(table: Table, position: Position, act: Act) -> int:
     former = seat.person_id
     if former is not None:
         links.revoke(table.session, former, table.game.id, act.now)
-    _seat_newcomer(table, seat, act.newcomer, act.now)
+    _seat_newcomer(table, seat, act.newcomer, act)
     table.game.trial = False
     standing_orders.withdraw_all(table, seat.seat, Fact("seat_replaced"), act.now)
     seq = seat.held_since = write(table, act, seat.seat)
@@ -103,19 +102,23 @@ def replace(table: Table, position: Position, act: Act) -> int:
     return seq
 
 
-def _seat_newcomer(table: Table, seat: SeatRow, newcomer: Newcomer, now: datetime) -> None:
+def _seat_newcomer(table: Table, seat: SeatRow, newcomer: Newcomer, act: Act) -> None:
     name = validation.unique_name(newcomer.name, [other.name for other in table.seats if other is not seat])
     seat.name, seat.bot, seat.person_id, seat.person = name, newcomer.bot, None, None
     seat.silent = False
     seat.bank, seat.bounces = table.game.bank, 0
-    autopilot.switch_off(table, seat, now)
+    autopilot.switch_off(table, seat, act.now)
     if newcomer.bot is None:
-        person = people.get_or_create(table.session, newcomer.email, newcomer.name, now)
+        person = people.get_or_create(table.session, newcomer.email, newcomer.name, act.now)
         if table.seat_of(person.id) is not None:
             raise ActNotPossible("This person already has a seat in this game.")
+        if person.id == act.person_id and act.by == "moderator":
+            raise ActNotPossible(
+                "You cannot give a seat to yourself. Offer it to others, or ask another moderator."
+            )
         if has_looked(table.session, table.game.id, person.id):
             raise ActNotPossible("This person has viewed hidden hands in this game and cannot take a seat.")
-        table.sit(seat, person, now)
+        table.sit(seat, person, act.now)
 
 
 def link(table: Table, position: Position, act: Act) -> int:
@@ -126,5 +129,5 @@ def link(table: Table, position: Position, act: Act) -> int:
     if not act.keep_link:
         links.revoke(table.session, seat.person_id, table.game.id, act.now)
     seq = record_only(table, position, act, seat.seat)
-    _mail_holder(table, seat, "fresh", act, seq)
+    _mail_holder(table, seat, "fresh", act, seq, {"reason": act.reason})
     return seq

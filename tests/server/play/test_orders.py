@@ -19,6 +19,7 @@ from server.play.moderation.act import Newcomer
 from server.store import engine, log, models, standing_orders
 from server.store.models import Mail, Seat, StandingOrder
 from tests.conftest import NOW, Table
+from tests.support.moderators import outsider
 
 Begin = Callable[..., Table]
 
@@ -196,7 +197,7 @@ def test_orders_go_with_their_player_and_with_the_game(table: Begin) -> None:
         game.id,
         "!replace 1",
         reason="gone",
-        person_id=game.people[3],
+        person_id=outsider(),
         now=NOW,
         newcomer=Newcomer("Zoe", "zoe@example.org"),
     )

@@ -22,6 +22,7 @@ from tests.conftest import NOW, Table
 from tests.support.forms import form, send, sign_in
 from tests.support.invitations import everything, invited, mails
 from tests.support.markup import assert_sound, forgotten
+from tests.support.moderators import outsider
 from tests.support.pages import Page, look, read
 from tests.support.stuck_games import MIA, change, entries, moderator, troubled
 from tests.support.tables import make
@@ -271,7 +272,7 @@ def test_who_wants_one_mail_a_day_waits_for_no_mail(mia: FlaskClient, town: Town
 def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient, table: Begin) -> None:
     for number in range(issues.MOST_SHOWN + 3):
         game = table(3, f"g{number}")
-        play.moderate(game.id, "!pause", reason="x", person_id=game.people[0], now=NOW)
+        play.moderate(game.id, "!pause", reason="x", person_id=outsider(), now=NOW)
     page = look(mia, "/m/")
     assert len(told(page)["Stalled"]) == issues.MOST_SHOWN
     assert f"Show all: Stalled ({issues.MOST_SHOWN + 3})" in page.text
