@@ -274,8 +274,8 @@ def test_asking_says_the_same_of_known_and_unknown_addresses(ann: int) -> None:
     def told(address: str) -> object:
         addresses.ask(ann, address, NOW)
         [mail] = [str(message.get_body(("plain",))) for message in post(NOW).sent]
+        data = b"".join(export.archive(ann))
         with engine.reading() as session:
-            data = export.archive(session, ann)
             change = session.get_one(AddressChange, ann)
             columns = {name: getattr(change, name) for name in ("confirmed_at", "joins", "other_handle")}
         addresses.stop(ann, NOW)

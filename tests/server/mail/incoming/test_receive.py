@@ -494,13 +494,16 @@ def test_an_absence_note_says_nothing_at_the_table(game: Table, box: Desk) -> No
 @pytest.mark.usefixtures("game")
 def test_a_mail_is_claimed_before_it_is_read(box: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[bytes] = []
-    parse_report, parse_reply = bounces.parse_report, reply.parse_reply
-    monkeypatch.setattr(
-        bounces, "parse_report", lambda raw, *args: (read.append(raw), parse_report(raw, *args))[1]
-    )
-    monkeypatch.setattr(
-        reply, "parse_reply", lambda raw, *args, **how: (read.append(raw), parse_reply(raw, *args, **how))[1]
-    )
+
+    def noted(parse: Callable[..., Any]) -> Callable[..., Any]:
+        def parsed(raw: bytes, *args: object, **how: object) -> Any:
+            read.append(raw)
+            return parse(raw, *args, **how)
+
+        return parsed
+
+    monkeypatch.setattr(bounces, "parse_report", noted(bounces.parse_report))
+    monkeypatch.setattr(reply, "parse_reply", noted(reply.parse_reply))
     monkeypatch.setattr(heads, "report_missing", lambda text, _now: read.append(text.encode()))
     for _ in range(3):
         box.write("pass")
