@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
@@ -16,10 +17,13 @@ from sqlalchemy.orm import Session
 
 from server import play, validation
 from server.community import blocks, handles, reports
-from server.errors import Refused
+from server.errors import InvalidInput, Refused
 from server.lobby import invitations, organiser
 from server.mail import deliverability
 from server.play import positions
+from server.play.moderation import powers
+from server.play.moderation.powers import Asker
+from server.play.notes import kept
 from server.store import facts, outbox
 from server.store.engine import reading, transaction, truncate_log
 from server.store.facts import Fact
@@ -45,19 +49,48 @@ from server.store.models import (
 )
 
 LOGGER = logging.getLogger(__name__)
+BY_MODERATOR = kept("A moderator has erased the data of this player.")
+BY_ADMINISTRATOR = kept("The administrator has erased the data of this player.")
 NAME = "Former player"
 """The name of an erased person, with a number where a table has several."""
 ABOUT_OTHERS = ("answered", "refused", "vacant")
 """Kinds of mail whose details name a person who is not the reader."""
 
 
-def erase(person_id: int, now: datetime) -> bool:
+def erase_as_moderator(person_id: int, by: Asker, now: datetime) -> bool:
+    """Erase a person who asked a moderator for it; the deed keeps the reason, and the logs say who did it.
+
+    Returns:
+        As for `erase`.
+
+    Raises:
+        Conflict: the moderator and the person have to do with the same unfinished game.
+        InvalidInput: there is no reason, or it tells who they were.
+    """
+    with transaction() as session:
+        person = session.get_one(Person, person_id)
+        power = powers.ERASE_MODERATOR if person.moderator else "erase"
+        powers.use(session, power, by, now, about_id=person_id)
+        _check_nameless(by.reason, person)
+    return erase(person_id, now, why=BY_MODERATOR)
+
+
+def _check_nameless(reason: str, person: Person) -> None:
+    names = [re.escape(word) for word in (person.email, person.name, person.handle) if word]
+    if re.search(rf"(?<!\w)({'|'.join(names)})(?!\w)", reason, re.IGNORECASE):
+        raise InvalidInput("Give the reason without name and address: it is kept.", field="reason")
+
+
+def erase(person_id: int, now: datetime, why: str | None = None) -> bool:
     """Erase a person; if it is interrupted, erasing them again completes it.
+
+    Args:
+        why: the note that the logs of their running games get, if it was not their own doing.
 
     Returns:
         False if SQLite's write-ahead log could not be emptied yet; the scheduler will do that.
     """
-    _leave_running_games(person_id, now)
+    _leave_running_games(person_id, now, why)
     with transaction() as session:
         games = _lock_games(session, person_id)
         person = session.get_one(Person, person_id)
@@ -80,6 +113,7 @@ def erase(person_id: int, now: datetime) -> bool:
             Notes,
         ):
             session.execute(delete(table).where(table.person_id == person_id))
+        powers.forget(session, person_id)
         for held in (Tenure, Standing):
             session.execute(update(held).where(held.person_id == person_id).values(person_id=None))
         blocks.forget(session, person_id)
@@ -88,14 +122,14 @@ def erase(person_id: int, now: datetime) -> bool:
     return truncate_log()
 
 
-def _leave_running_games(person_id: int, now: datetime) -> None:
+def _leave_running_games(person_id: int, now: datetime, why: str | None) -> None:
     theirs = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
     with reading() as session:
         held = theirs.where(Seat.person_id == person_id, Seat.status == "seated", Game.status == "running")
         seats = session.execute(held.order_by(Seat.game_id)).all()
     for game_id, seat in seats:
         try:
-            play.leave(game_id, seat, now=now)
+            play.leave(game_id, seat, now=now, erased=why)
         except Refused as refused:  # it is on hold, or they have left too often: their deadlines decide
             LOGGER.info("game %s: the erased player of seat %s has not left: %s", game_id, seat, refused)
 

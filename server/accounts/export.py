@@ -40,7 +40,7 @@ from server.store.models import (
 )
 
 FILE_NAME = "byzanz.zip"
-SECRET = {"digest", "nonce", "seed", "said", "noted"}
+SECRET = {"digest", "nonce", "seed", "said", "noted", "about_id"}
 """Columns that are left out: they would open something, reveal a deal, or tell what others say and note unseen.
 
 So are the numbers that the database gives to rows: their gaps would tell how many orders and words others have.

@@ -39,6 +39,8 @@ USE_NOTED_EVERY = timedelta(hours=1)
 """How exact the last use of a session is, so that few requests write."""
 SESSION_LIFETIME = timedelta(days=90)
 """How long a session lasts without use, as the cookie."""
+RECENT = timedelta(minutes=15)
+"""How long ago somebody may have signed in who erases an account."""
 _CURRENT = "byzanz.session"
 LINKS_PER_HOUR = 3
 """Links that are mailed to one person within an hour, however often they are requested."""
@@ -269,6 +271,12 @@ def games_waiting(session: Session) -> int | None:
 def current_session() -> BrowserSession | None:
     """Return the session of this browser if this request has looked up who is signed in."""
     return flask.request.environ.get(_CURRENT)
+
+
+def is_recent(now: datetime) -> bool:
+    """Whether this browser signed in a short time ago; call it after `signed_in`."""
+    current = current_session()
+    return current is not None and now - current.created_at < RECENT
 
 
 def note_use(now: datetime) -> None:

@@ -61,7 +61,7 @@ def _erase(args: Namespace) -> None:
         person_id = _person(args.email)
         if not args.yes:
             raise CommandError("this cannot be undone: add --yes", status=2)
-        emptied = erasure.erase(person_id, engine.utc_now())
+        emptied = erasure.erase(person_id, engine.utc_now(), why=erasure.BY_ADMINISTRATOR)
     print(
         "Erased."
         if emptied

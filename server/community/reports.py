@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,7 +11,8 @@ from sqlalchemy.orm import Session
 
 from server import play
 from server.errors import BadRequest, Closed, InvalidInput, TooMany
-from server.play.moderation.act import holds_seat
+from server.play.moderation import powers
+from server.play.moderation.powers import Asker
 from server.store import alerts
 from server.store import words as stored
 from server.store.engine import transaction
@@ -93,59 +93,102 @@ def heard(session: Session, game_id: str, upto: datetime, most: int) -> list[Hea
     ]
 
 
-def hide(game_id: str, number: int, reason: str, moderator_id: int, now: datetime) -> None:
+def hide(
+    game_id: str, number: int, reason: str, moderator_id: int, now: datetime, *, warned: bool = False
+) -> None:
     """Hide something that was said from the table, which reads the reason instead.
 
+    Args:
+        warned: as for `play.moderate`.
+
     Raises:
-        Closed: the moderator plays at this table.
+        Conflict: the moderator has a stake at this table.
         InvalidInput: there is no reason, or it is too long. BadRequest: there is no such word.
     """
-    why = _reason(reason)
+    by = Asker(moderator_id, reason, warned)
     with transaction(game_id) as session:
         play.lock_game(session, game_id)
-        _check_moderator(session, game_id, moderator_id)
         word = session.scalar(select(Word).where(Word.game_id == game_id, Word.number == number))
+        about_id = word.person_id if word is not None else None
+        deed = powers.use(
+            session, "hide", by, now, game_id=game_id, about_id=about_id, longest=LONGEST_REASON
+        )
         if word is None:
             raise BadRequest("This message no longer exists. Its writer may have deleted it.")
-        word.hidden_at, word.hidden_why = word.hidden_at or now, why
+        word.hidden_at, word.hidden_why = word.hidden_at or now, deed.reason
 
 
-def set_talk(game_id: str, allowed: bool, reason: str, moderator_id: int, now: datetime) -> None:
+def set_talk(
+    game_id: str, allowed: bool, reason: str, moderator_id: int, now: datetime, *, warned: bool = False
+) -> None:
     """Close the talk of a table, or open it again; the log gets a note with the reason.
 
+    Args:
+        warned: as for `play.moderate`.
+
     Raises:
-        Closed: the moderator plays at this table.
+        Conflict: the moderator has a stake at this table.
         InvalidAct: there is no reason.
     """
+    play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=warned)
     with transaction(game_id) as session:
-        _check_moderator(session, play.lock_game(session, game_id).id, moderator_id)
-    play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now)
-    with transaction(game_id) as session:
+        by = Asker(moderator_id, reason, warned)
         play.lock_game(session, game_id).talk = allowed
+        powers.use(session, "open" if allowed else "close", by, now, game_id=game_id)
 
 
-def silence(game_id: str, seat: str, days: str, reason: str, moderator_id: int, now: datetime) -> None:
+def silence(
+    game_id: str,
+    seat: str,
+    days: str,
+    reason: str,
+    moderator_id: int,
+    now: datetime,
+    *,
+    warned: bool = False,
+) -> None:
     """Take table talk, at all tables, from the person who holds a seat; they read the reason, and nobody else is told.
 
     Args:
         seat: its number, as a form gives it; days: 1 to 365, or 0 to give talk back.
+        warned: as for `play.moderate`.
 
     Raises:
-        Closed: the moderator plays at this table, or nobody holds the seat.
+        Conflict: the moderator has a stake at this table, or at another unfinished one of this person.
+        Closed: nobody holds the seat.
         InvalidInput: the days or the reason are not valid.
     """
-    why, number = _reason(reason), whole_number(days, LONGEST_SILENCE)
+    by, number = Asker(moderator_id, reason, warned), whole_number(days, LONGEST_SILENCE)
     if number is None:
         raise InvalidInput("Give 0 to %(most)s days.", field="days", most=LONGEST_SILENCE)
     with transaction(game_id) as session:
         game = play.lock_game(session, game_id)
-        _check_moderator(session, game.id, moderator_id)
         held = session.get(Seat, (game.id, whole_number(seat, 99)))
-        if held is None or held.person_id is None:
+        about_id = held.person_id if held is not None else None
+        deed = powers.use(
+            session, "silence", by, now, game_id=game_id, about_id=about_id, longest=LONGEST_REASON
+        )
+        if about_id is None:
             raise Closed("Nobody holds this seat.")
-        person = session.get_one(Person, held.person_id)
+        person = session.get_one(Person, about_id)
         person.silenced_until = now + timedelta(days=number) if number else None
-        person.silenced_why = why if number else None
+        person.silenced_why = deed.reason if number else None
+
+
+def resolve(alert_id: int, reason: str, moderator_id: int, now: datetime) -> None:
+    """Clear an alert that a moderator has dealt with; a report of what was said needs a reason.
+
+    Raises:
+        Conflict: the moderator has a stake at the table that it is about.
+        InvalidInput: a report is to be cleared without a reason.
+    """
+    with transaction() as session:
+        found = session.get_one(Alert, alert_id)
+        given = reason if found.key.startswith("word:") or reason.strip() else "–"
+        # Nothing changes at the table, so there is nothing to be warned of.
+        by = Asker(moderator_id, given, warned=True)
+        powers.use(session, "clear", by, now, game_id=found.game_id)
+        alerts.clear(session, found.key, now)
 
 
 def purge(now: datetime) -> int:
@@ -166,17 +209,3 @@ def purge(now: datetime) -> int:
 def count(session: Session, game: Game) -> int:
     """Return how much is said at a table, without reading it."""
     return session.scalar(select(func.count()).select_from(Word).where(Word.game_id == game.id)) or 0
-
-
-def _check_moderator(session: Session, game_id: str, moderator_id: int) -> None:
-    if holds_seat(session, game_id, moderator_id):
-        raise Closed("You have a seat at this table. Another moderator must decide.")
-
-
-def _reason(text: str) -> str:
-    reason = " ".join(unicodedata.normalize("NFC", text).split())
-    if not reason or len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise InvalidInput(
-            "Give a reason of 1 to %(most)s characters, on one line.", field="reason", most=LONGEST_REASON
-        )
-    return reason

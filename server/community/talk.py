@@ -17,6 +17,7 @@ from server import play
 from server.community import talk_mail
 from server.community.plain_text import cleaned
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
+from server.play import notes
 from server.store import words as stored
 from server.store.engine import transaction
 from server.store.models import Link, Person, Seat, Word
@@ -177,7 +178,7 @@ def check_silenced(person: AnyPerson, now: datetime) -> None:
         raise Closed(
             "A moderator has taken table talk from you until %(until)s: %(why)s",
             until=f"{person.silenced_until:%Y-%m-%d %H:%M} UTC",
-            why=person.silenced_why or "–",
+            why=notes.translated(person.silenced_why or "–"),
         )
 
 

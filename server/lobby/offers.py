@@ -15,7 +15,9 @@ from server.lobby import notify
 from server.lobby.create import lock_organised_game
 from server.lobby.seats import check_asked, check_name_free
 from server.play import positions
+from server.play.moderation import powers
 from server.play.moderation.act import has_looked
+from server.play.moderation.powers import Asker
 from server.store import links, log
 from server.store.engine import transaction
 from server.store.models import Game, Link, Person, Seat, Tenure
@@ -68,14 +70,21 @@ def offer_as_organiser(token: str, number: int, now: datetime, *, offered: bool 
         _offer(session, lock_organised_game(session, token, now), number, now, offered)
 
 
-def offer_as_moderator(game_id: str, number: int, now: datetime, *, offered: bool = True) -> None:
+def offer_as_moderator(game_id: str, number: int, by: Asker, now: datetime, *, offered: bool = True) -> None:
     """Offer a seat of any game, or end the offer.
 
     Raises:
+        Conflict: the moderator has a stake at this table; if the only one goes on, the log gets a note.
         NoSuchGame, Closed (the player is present, or not away for long enough), NotRunning.
+        InvalidInput: there is no reason.
     """
     with transaction(game_id) as session:
-        _offer(session, play.lock_game(session, game_id), number, now, offered)
+        game = play.lock_game(session, game_id)
+        powers.use(session, "offer" if offered else "withdraw", by, now, game_id=game_id)
+        _offer(session, game, number, now, offered)
+        told = powers.standing(session, game_id, by.person_id).stake is not None
+    if told:
+        play.moderate(game_id, "!note", reason=by.reason, person_id=by.person_id, now=now, warned=by.warned)
 
 
 def _offer(session: Session, game: Game, number: int, now: datetime, offered: bool) -> None:

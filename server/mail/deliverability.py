@@ -9,6 +9,8 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from server import play
+from server.play.moderation import powers
+from server.play.moderation.powers import Asker
 from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
@@ -213,14 +215,18 @@ def mend_all(since: datetime, moderator_id: int, reason: str, now: datetime) -> 
         How many addresses count as working again.
 
     Raises:
-        Refused: the reason is missing or malformed; nothing has changed.
+        Conflict: the moderator has a stake at a table whose clock is stopped, and another could press.
+        Refused: the reason is missing or malformed.
     """
-    with reading() as session:
+    with transaction() as session:
         lost = session.scalars(select(Person).where(_LOST, Person.lost_at >= since).order_by(Person.id)).all()
         ids = [person.id for person in lost if not person.suppressed or person.suppressed.code != COMPLAINT]
         games = play.games_with_stopped_turns(session, ids)
+        for game_id in games:
+            powers.admit(session, "mend", moderator_id, game_id=game_id)
+        powers.use(session, "mend", Asker(moderator_id, reason), now)
     for game_id in games:
-        play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now)
+        play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=True)
     return sum(mark_reachable(person_id, now) for person_id in ids)
 
 

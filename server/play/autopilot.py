@@ -97,11 +97,12 @@ def resume_if_attended(table: Table, now: datetime) -> None:
         alerts.clear(table.session, f"rests:{game.id}", now)
 
 
-def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime) -> None:
+def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, erased: bool = False) -> None:
     """Ask for a substitute: an alert for the moderators, and one email a day to them and to the organiser.
 
     Args:
         why: `left` or `lost` (no email reaches the player).
+        erased: they have not left of their own accord.
     """
     game = table.game
     if game.trial:
@@ -109,7 +110,9 @@ def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime) -> 
     alerts.raise_alert(table.session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
     for reader in people.organiser_and_moderators(table.session, game) - {seat.person_id}:
         key = f"vacant:{game.id}:{seat.person_id}:{why}:{now:%Y-%m-%d}:{reader}"
-        table.mail("vacant", key, reader, now, details={"name": seat.name, "why": why})
+        table.mail(
+            "vacant", key, reader, now, details={"name": seat.name, "why": "erased" if erased else why}
+        )
 
 
 def clear_alerts(table: Table, now: datetime) -> None:

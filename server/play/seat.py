@@ -59,13 +59,16 @@ def reclaim(game_id: str, seat: int, *, now: datetime, link_id: int | None = Non
         return True
 
 
-def leave(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> bool:
+def leave(
+    game_id: str, seat: int, *, now: datetime, link_id: int | None = None, erased: str | None = None
+) -> bool:
     """Put a seat on autopilot because its player leaves; one transaction, which locks the game.
 
     The server plays there until another player takes the seat, or the player returns.
 
     Args:
         link_id: the link with which the player came, as for `submit`.
+        erased: the note about who erases the player, if that is not their own doing.
 
     Returns:
         False if the player had left before.
@@ -78,12 +81,14 @@ def leave(game_id: str, seat: int, *, now: datetime, link_id: int | None = None)
         gone = table.seats[seat]
         if gone.left:
             return False
-        _check_leaves(table.session, game_id, seat, now)
+        if erased is None:
+            _check_leaves(table.session, game_id, seat, now)
         gone.autopilot, gone.left, gone.missed = True, True, 0
         standing_orders.withdraw_all(table, seat, Fact("left_game"), now)
-        left = table.append(seat=seat, by="player", move=f"!leave {seat}", now=now)
+        by = "player" if erased is None else "moderator"
+        left = table.append(seat=seat, by=by, move=f"!leave {seat}", now=now, note=erased)
         tenures.change(table, gone, left.seq)
-        autopilot.request_substitute(table, gone, "left", now)
+        autopilot.request_substitute(table, gone, "left", now, erased=erased is not None)
         if gone.person_id is not None:
             key = f"left:{game_id}:{gone.person_id}:{now:%Y-%m-%d}"  # once a day, however often they leave
             table.mail("left", key, gone.person_id, now, seat=seat)

@@ -18,6 +18,7 @@ from server.lobby.tables import Wanted
 from server.lobby.time_control import TimeControl
 from server.play import positions
 from server.play.moderation.act import Newcomer
+from server.play.moderation.powers import Asker
 from server.scheduler import heartbeat, jobs
 from server.store import engine, links
 from server.store.models import Game
@@ -265,7 +266,7 @@ class Year(Company):
     def _offer(self, game_id: str, seat: int) -> None:
         life, person = self.lives[game_id], self.draw.choice(self.alive)
         with suppress(Refused):
-            offers.offer_as_moderator(game_id, seat, self.now)
+            offers.offer_as_moderator(game_id, seat, Asker(self.mia, "away"), self.now)
         with engine.reading() as session:
             apart = self.hidden(session.get_one(Game, game_id), person)
         former = life.seated.get(seat)

@@ -127,7 +127,7 @@ def _lease_news_for_alice() -> None:
     with engine.reading() as session:
         bob, alice = (session.get_one(Seat, (BUSY, seat)).person_id for seat in (BOB, ALICE))
     assert bob is not None
-    play.moderate(BUSY, "!note", reason="Welcome to the bazaar.", person_id=bob, now=BEGAN)
+    play.moderate(BUSY, "!note", reason="Welcome to the bazaar.", person_id=bob, now=BEGAN, warned=True)
     leased = outbox.lease(BEGAN + LONG, len(PLAYERS))
     with engine.transaction() as session:
         for mail in leased:

@@ -12,7 +12,7 @@ from server.errors import Refused
 from server.play import positions
 from server.play.positions import Position
 from server.store import log
-from server.store.models import Entry, ModeratorAction, Seat
+from server.store.models import Entry, ModeratorAction
 from server.store.rows import SeatRow
 from server.store.table import Table
 from server.validation import whole_number
@@ -47,7 +47,7 @@ class Act:
     """One act as a moderator requested it, or a takeover by its `newcomer`.
 
     Args:
-        reason: empty if none was asked for.
+        reason: with the seat of a moderator who plays; empty if none was asked for.
         by: `moderator`, or `player` for a person who takes an offered seat.
     """
 
@@ -66,14 +66,6 @@ class Act:
         if number is None:
             raise InvalidAct("“%(word)s” must be a whole number.", word=self.words[place][:40])
         return number
-
-
-def holds_seat(session: Session, game_id: str, person_id: int) -> bool:
-    """Whether this person holds a seat of this game."""
-    query = select(Seat.seat).where(
-        Seat.game_id == game_id, Seat.person_id == person_id, Seat.status == "seated"
-    )
-    return session.scalar(query) is not None
 
 
 def has_looked(session: Session, game_id: str, person_id: int) -> bool:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz.rules import ALL, PUBLIC
@@ -14,7 +15,6 @@ from server.play.moderation.act import (
     Act,
     ActNotPossible,
     InvalidAct,
-    holds_seat,
     record_only,
     write,
 )
@@ -22,38 +22,57 @@ from server.play.moderation.game_acts import abandon, credit, pause, reopen, res
 from server.play.moderation.seat_acts import bank, extend, link, replace, switch
 from server.play.positions import Position
 from server.store import log
+from server.store.models import Turn
 from server.store.rows import AnyGame
 from server.store.table import Table
+from server.validation import whole_number
 
 LONGEST_REASON = 500
+LAST_SEAT = 99
 AFTER_THE_END = {"!note", "!look"}
 REPAIRS = {"!void", "!resume", "!abandon"}
 """Acts, besides a note, that are possible in a quarantined game."""
 
 
-def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str, person_id: int) -> None:
-    """Check the conditions of every act that do not depend on the state of the game.
+def check_known(words: tuple[str, ...]) -> None:
+    """Check that there is such an act.
 
     Raises:
-        Refused: the act is unknown, has no reason, or is a look at hands by a moderator who plays in the game.
+        InvalidAct: there is none, or it has another number of words.
     """
     if not words or words[0] not in ACTS or len(words) != ACTS[words[0]].words:
         raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(ACTS))
+
+
+def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str) -> None:
+    """Check the form of a known act: what does not depend on who asks, or on the state of the game.
+
+    Raises:
+        Refused: it is malformed, or has no reason.
+    """
     reason = reason.strip()
     if not reason or len(reason) > LONGEST_REASON:
         raise InvalidAct("Give a reason of 1 to %(most)s characters.", most=LONGEST_REASON)
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in reason):
         raise InvalidAct("A reason is one line without control characters.")
     if words[0] == "!look":
-        _check_look(session, game, words[1], person_id)
+        seats = {str(seat.seat) for seat in positions.seats_of(session, game.id)}
+        if words[1] not in seats | {ALL, PUBLIC}:
+            raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=words[1][:40])
 
 
-def _check_look(session: Session, game: AnyGame, viewer: str, person_id: int) -> None:
-    seats = {str(seat.seat) for seat in positions.seats_of(session, game.id)}
-    if viewer not in seats | {ALL, PUBLIC}:
-        raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=viewer[:40])
-    if holds_seat(session, game.id, person_id):
-        raise ActNotPossible("You have a seat at this table, so you cannot view its hands.")
+def gives_time(session: Session, game_id: str, words: tuple[str, ...]) -> set[int]:
+    """Return the seats to which an act gives time; a pause gives back what has run of their open turns."""
+    turns = select(Turn.seat).where(Turn.game_id == game_id)
+    match words:
+        case ("!extend" | "!bank", seat, _):
+            number = whole_number(seat, LAST_SEAT)
+            return set() if number is None else {number}
+        case ("!credit", _):
+            return set(session.scalars(turns))
+        case ("!pause",):
+            return set(session.scalars(turns.where(Turn.started_at.is_not(None))))
+    return set()
 
 
 def carry_out(table: Table, act: Act) -> int:

@@ -6,11 +6,10 @@ from datetime import datetime
 
 from server.errors import Stale
 from server.play import mailing, running
-from server.play.moderation import acts
+from server.play.moderation import acts, powers
 from server.play.moderation.act import Act, Newcomer
 from server.play.quarantines import quarantine_if_broken
 from server.store.engine import transaction
-from server.store.models import ModeratorAction
 
 
 def moderate(
@@ -23,6 +22,7 @@ def moderate(
     newcomer: Newcomer | None = None,
     seen: int | None = None,
     keep_link: bool = False,
+    warned: bool = False,
 ) -> int:
     """Carry out a moderator's act: an entry with its reason, its effect, and an email to the table.
 
@@ -35,11 +35,13 @@ def moderate(
         newcomer: the new player of a `!replace`.
         seen: the head of the log when the moderator decided; the act is refused if the log has grown since.
         keep_link: of a `!link`: email the same link again instead of a new one that revokes it.
+        warned: the only moderator, who has a stake at this table, has confirmed that the table reads so.
 
     Returns:
         The seq of the act's entry.
 
     Raises:
+        Conflict: the moderator has a stake at this table.
         Refused: the act is unknown, malformed, or not possible now; nothing has changed.
     """
     with (
@@ -50,9 +52,13 @@ def moderate(
         if seen is not None and seen != table.game.head:
             raise Stale("The game has moved on since the preview. Look again.")
         words = tuple(act.split())
-        acts.check(session, table.game, words, reason, person_id)
-        seq = acts.carry_out(table, Act(words, reason.strip(), person_id, now, newcomer, keep_link))
-        session.add(ModeratorAction(game_id=game_id, seq=seq, person_id=person_id, at=now))
+        acts.check_known(words)
+        by = powers.Asker(person_id, reason.strip(), warned)
+        seats = acts.gives_time(session, game_id, words)
+        deed = powers.use(session, words[0], by, now, game_id=game_id, gives_time=seats, longest=None)
+        acts.check(session, table.game, words, reason)
+        assert deed.reason is not None
+        seq = deed.seq = acts.carry_out(table, Act(words, deed.reason, person_id, now, newcomer, keep_link))
         # These acts send that seat an email of their own.
         own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
         left_out = int(words[1]) if own else None

@@ -124,5 +124,5 @@ def link(table: Table, position: Position, act: Act) -> int:
     if not act.keep_link:
         links.revoke(table.session, seat.person_id, table.game.id, act.now)
     seq = record_only(table, position, act, seat.seat)
-    _mail_holder(table, seat, "fresh", act, seq)
+    _mail_holder(table, seat, "fresh", act, seq, {"reason": act.reason})
     return seq

@@ -61,11 +61,20 @@ class Snapshot(Base):
 
 
 class ModeratorAction(Base):
-    """The moderator behind an entry; the log itself names nobody. The table is `deed`."""
+    """A use of a moderator's power; the log itself names nobody. The table is `deed`."""
 
     __tablename__ = "deed"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
-    game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), index=True)
-    seq: Mapped[int]
     person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
+    """The moderator."""
     at: Mapped[datetime] = mapped_column(UtcTime)
+    power: Mapped[str] = mapped_column(String(10))
+    """One of `powers.POWERS`; `act` for entries from before this was kept."""
+    game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), index=True, default=None)
+    """The table that it concerns, if it is one."""
+    seq: Mapped[int | None] = mapped_column(default=None)
+    """Its entry in the log, if it has one."""
+    about_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
+    """The person whom it concerns, if it is one."""
+    reason: Mapped[str | None] = mapped_column(Text, default=None)
+    """None: from before this was kept, or about a person who was erased since."""

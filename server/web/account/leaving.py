@@ -14,8 +14,6 @@ from server.store.engine import reading, utc_now
 from server.web.http import limiter
 
 blueprint = Blueprint("leaving", __name__)
-RECENT = timedelta(minutes=15)
-"""How long ago somebody may have signed in who deletes their account."""
 
 
 @blueprint.get("/account/data.zip")
@@ -42,15 +40,12 @@ def _page(unsure: bool = False) -> ResponseReturnValue:
         if login.signed_in(session) is None:
             return flask.redirect(url_for("account.sign_in"), 303)
         page = render_template(
-            "account/delete.html", recent=_is_recent(), unsure=unsure, minutes=RECENT // timedelta(minutes=1)
+            "account/delete.html",
+            recent=login.is_recent(utc_now()),
+            unsure=unsure,
+            minutes=login.RECENT // timedelta(minutes=1),
         )
     return page, 422 if unsure else 200
-
-
-def _is_recent() -> bool:
-    """Whether this browser signed in a short time ago; call it after `signed_in`."""
-    current = login.current_session()
-    return current is not None and utc_now() - current.created_at < RECENT
 
 
 @blueprint.post("/account/delete")
@@ -65,7 +60,7 @@ def delete() -> ResponseReturnValue:
     if form.get("do") == "mail":
         login.mail_sign_in_again(me.id, now, i18n.current_language())
         return render_template("account/link_sent.html")
-    if form.get("do") != "delete" or not _is_recent():
+    if form.get("do") != "delete" or not login.is_recent(now):
         flask.abort(400)
     if form.get("sure") != "yes":
         return _page(unsure=True)

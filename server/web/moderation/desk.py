@@ -13,17 +13,21 @@ from typing import Any
 import flask
 from flask import Blueprint, g, render_template, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy import Select, or_, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy import Select, func, or_, select
+from sqlalchemy.orm import Session, aliased, selectinload
 
 from byzanz.games import latest
-from server.accounts import erasure
-from server.errors import InvalidInput
+from server import i18n
+from server.accounts import erasure, login
+from server.community import reports
+from server.errors import InvalidInput, Refused
 from server.mail import deliverability
 from server.play import autopilot
+from server.play.moderation import powers
+from server.play.moderation.powers import Asker, Conflict
 from server.scheduler import clockwork
 from server.store import alerts, log, people
-from server.store.engine import parse_stamp, reading, transaction, utc_now
+from server.store.engine import parse_stamp, reading, utc_now
 from server.store.models import Alert, Entry, Game, ModeratorAction, Person, Seat, Turn
 from server.validation import clean_address, whole_number
 from server.web.moderation import issues, replies
@@ -82,9 +86,7 @@ def clear(alert_id: int) -> ResponseReturnValue:
     now = utc_now()
     if found.key == alerts.CLOCK_JUMPED:  # clearing this alert confirms that the clock is right
         clockwork.confirm_clock(now)
-    else:
-        with transaction() as session:
-            alerts.clear(session, found.key, now)
+    reports.resolve(alert_id, flask.request.form.get("reason", ""), g.me.id, now)
     return flask.redirect(url_for(".show"), 303)
 
 
@@ -103,29 +105,48 @@ def mend() -> ResponseReturnValue:
 
 @blueprint.get("/erase")
 def erasing() -> ResponseReturnValue:
-    """Show the form that erases a person who has asked for it."""
-    return render_template("moderation/erase.html", address="", refusal=None, erased=None)
+    """Show the form that erases a person who has asked for it, to a moderator who has just signed in."""
+    return _erase_page()
+
+
+def _erase_page(refusal: Refused | None = None, erased: str | None = None) -> ResponseReturnValue:
+    form = flask.request.form
+    page = render_template(
+        "moderation/erase.html",
+        address=form.get("address", ""),
+        reason=form.get("reason", ""),
+        recent=login.is_recent(utc_now()),
+        minutes=login.RECENT // timedelta(minutes=1),
+        longest=powers.LONGEST_REASON,
+        refusal=refusal,
+        wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
+        erased=erased,
+    )
+    return page, refusal.status if refusal else 200
 
 
 @blueprint.post("/erase")
 def erase() -> ResponseReturnValue:
-    """Erase the person with this address."""
-    address, refusal = flask.request.form.get("address", ""), None
+    """Erase the person with this address, or mail the moderator a link to sign in again."""
+    form, now = flask.request.form, utc_now()
+    if form.get("do") == "mail":
+        login.mail_sign_in_again(g.me.id, now, i18n.current_language())
+        return render_template("account/link_sent.html")
     try:
-        wanted = clean_address(address)
+        wanted = clean_address(form.get("address", ""))
+        if not login.is_recent(now):
+            raise InvalidInput("Sign in again before you erase a person.", field="address")
         with reading() as session:
             person = people.find(session, wanted)
         if person is None:
             raise InvalidInput("Nobody has the address “%(address)s”.", field="address", address=wanted)
-        if flask.request.form.get("sure") != "yes":
+        if form.get("sure") != "yes":
             raise InvalidInput("Tick the box to erase this person.", field="sure")
-        erasure.erase(person.id, utc_now())
+        erasure.erase_as_moderator(person.id, Asker(g.me.id, form.get("reason", "")), now)
         LOGGER.info("moderator %s has erased person %s", g.me.id, person.id)
-    except InvalidInput as error:
-        refusal = error
-    erased = None if refusal else wanted
-    page = render_template("moderation/erase.html", address=address, refusal=refusal, erased=erased)
-    return page, refusal.status if refusal else 200
+    except (InvalidInput, Conflict) as refusal:
+        return _erase_page(refusal)
+    return _erase_page(erased=wanted)
 
 
 @blueprint.get("/games")
@@ -199,7 +220,7 @@ def actions() -> ResponseReturnValue:
             "moderation/actions.html",
             zone=zone(),
             actions=found[:PAGE_SIZE],
-            names=_names(session, {action.game_id for action, _, _, _ in found[:PAGE_SIZE]}),
+            names=_names(session, {game.id for _, _, game, _, _ in found[:PAGE_SIZE] if game is not None}),
             moderators=moderators,
             filters=filters,
             page=page,
@@ -207,20 +228,21 @@ def actions() -> ResponseReturnValue:
         )
 
 
-def _select_actions(by: str, game: str, what: str) -> Select[ModeratorAction, Entry, Game, Person]:
-    query = select(ModeratorAction, Entry, Game, Person).join(
-        Entry, (Entry.game_id == ModeratorAction.game_id) & (Entry.seq == ModeratorAction.seq)
-    )
-    query = query.join(Game, Game.id == ModeratorAction.game_id).join(
-        Person, Person.id == ModeratorAction.person_id
-    )
+def _select_actions(by: str, game: str, what: str) -> Select[*tuple[Any, ...]]:
+    """Return the query of actions, each with its entry and game if it has them, its moderator and whom it is about."""
+    about = aliased(Person)
+    entry = (Entry.game_id == ModeratorAction.game_id) & (Entry.seq == ModeratorAction.seq)
+    query = select(ModeratorAction, Entry, Game, Person, about).outerjoin(Entry, entry)
+    query = query.outerjoin(Game, Game.id == ModeratorAction.game_id)
+    query = query.join(Person, Person.id == ModeratorAction.person_id)
+    query = query.outerjoin(about, about.id == ModeratorAction.about_id)
     if by:
         query = query.where(ModeratorAction.person_id == int(by))
     if game:
         query = query.where(ModeratorAction.game_id == game)
     if what:
         looked = log.is_act("!look")
-        query = query.where(looked if what == "look" else ~looked)
+        query = query.where(looked if what == "look" else func.coalesce(~looked, True))
     return query.order_by(ModeratorAction.id.desc())
 
 

@@ -23,8 +23,8 @@ from server.community import reports
 from server.errors import Refused, Stale
 from server.lobby import offers
 from server.play import autopilot, positions, turns
-from server.play.moderation import acts
-from server.play.moderation.act import holds_seat
+from server.play.moderation import acts, powers
+from server.play.moderation.powers import Asker
 from server.store import log, tenures
 from server.store.engine import parse_stamp, reading, utc_now
 from server.store.models import Entry, Game, ModeratorAction, Person
@@ -58,6 +58,11 @@ def known_game(session: Session, game_id: str) -> Game:
     return game
 
 
+def is_warned() -> bool:
+    """Whether the form says that the table may read of the moderator's stake."""
+    return flask.request.form.get("warned") == "yes"
+
+
 @blueprint.get("/<game_id>")
 def game(game_id: str) -> ResponseReturnValue:
     """Show one game: its seats, mails, clocks, acts, and its history as the public sees it.
@@ -73,8 +78,8 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
     """Return the page of a game, with what was typed into a form that was refused."""
     with reading() as session:
         game = known_game(session, game_id)
-        seated = holds_seat(session, game.id, g.me.id)
-        items = mail_log.of_game(session, game, desk.zone(), player_id=g.me.id if seated else None)
+        door = powers.standing(session, game.id, g.me.id)
+        items = mail_log.of_game(session, game, desk.zone(), player_id=g.me.id if door.stake else None)
         log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
         if log_context is not None:
             telling = [item for item in items if item.status not in ("sent", "dropped")]
@@ -88,7 +93,7 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
             looks=_looks(session, game),
             said=reports.count(session, game),
             longest_silence=reports.LONGEST_SILENCE,
-            holds_seat=seated,
+            door=door,
             mails=[item for item in reversed(items) if item.status != "received"][:MOST_MAILS],
             received=[item for item in reversed(items) if item.status == "received"][:MOST_MAILS],
             form=form,
@@ -182,7 +187,9 @@ def look(game_id: str) -> ResponseReturnValue:
         known_game(session, game_id)
     try:
         act = f"!look {form.get('viewer', '')}"
-        seq = play.moderate(game_id, act, reason=form.get("reason", ""), person_id=g.me.id, now=utc_now())
+        seq = play.moderate(
+            game_id, act, reason=form.get("reason", ""), person_id=g.me.id, now=utc_now(), warned=is_warned()
+        )
     except Refused as refusal:
         return game_page(game_id, flask.request.form, refusal)
     return flask.redirect(url_for(".show_look", game_id=game_id, seq=seq), 303)
@@ -194,7 +201,7 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
     with reading() as session:
         game = known_game(session, game_id)
         entry = next((entry for entry in _looks(session, game) if entry.seq == seq), None)
-        if entry is None or holds_seat(session, game.id, g.me.id):
+        if entry is None or powers.standing(session, game.id, g.me.id).stake is not None:
             flask.abort(404)
         word = entry.move.split()[1]
         viewer: Viewer = int(word) if word.isdigit() else ALL if word == ALL else PUBLIC
@@ -225,7 +232,10 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
         with reading() as session:
             game = known_game(session, game_id)
             reason = flask.request.form.get("reason", "")
-            acts.check(session, game, requested.words, reason, g.me.id)
+            acts.check_known(requested.words)
+            time_for = acts.gives_time(session, game.id, requested.words)
+            stake = powers.admit(session, requested.words[0], g.me.id, game_id=game.id, gives_time=time_for)
+            acts.check(session, game, requested.words, reason)
             page = render_template(
                 "moderation/preview.html",
                 **_game_context(session, game),
@@ -234,6 +244,7 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
                 voided=forms.voided_lines(session, game, requested.words, desk.zone()),
                 seat=forms.affected_seat(session, game, requested.words),
                 form=flask.request.form,
+                stake=stake,
                 refusal=moved,
             )
     except Refused as refusal:
@@ -251,7 +262,8 @@ def offer(game_id: str) -> ResponseReturnValue:
     with reading() as session:
         known_game(session, game_id)
     try:
-        offers.offer_as_moderator(game_id, number, now, offered=form["do"] == "offer")
+        by = Asker(g.me.id, form.get("reason", ""), is_warned())
+        offers.offer_as_moderator(game_id, number, by, now, offered=form["do"] == "offer")
     except Refused as refusal:
         return game_page(game_id, {}, refusal)
     return flask.redirect(url_for(".game", game_id=game_id), 303)
@@ -277,8 +289,9 @@ def act(game_id: str) -> ResponseReturnValue:
             newcomer=requested.newcomer,
             keep_link=requested.keep_link,
             seen=seen,
+            warned=is_warned(),
         )
-    except Stale as moved:
+    except (Stale, powers.Unwarned) as moved:
         return _preview_page(game_id, moved)
     except Refused as refusal:
         return game_page(game_id, flask.request.form, refusal)

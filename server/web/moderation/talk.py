@@ -12,7 +12,7 @@ from server.community import reports
 from server.errors import Refused
 from server.store.engine import reading, utc_now
 from server.validation import whole_number
-from server.web.moderation.game import blueprint, game_page, known_game
+from server.web.moderation.game import blueprint, game_page, is_warned, known_game
 
 __all__ = ["act_on_talk", "blueprint"]
 LOGGER = logging.getLogger(__name__)
@@ -30,11 +30,12 @@ def act_on_talk(game_id: str) -> ResponseReturnValue:
     try:
         match do:
             case "hide" if (number := whole_number(form.get("number", ""), LAST, 1)) is not None:
-                reports.hide(game_id, number, reason, g.me.id, now)
+                reports.hide(game_id, number, reason, g.me.id, now, warned=is_warned())
             case "close" | "open":
-                reports.set_talk(game_id, do == "open", reason, g.me.id, now)
+                reports.set_talk(game_id, do == "open", reason, g.me.id, now, warned=is_warned())
             case "silence":
-                reports.silence(game_id, form.get("seat", ""), form.get("days", ""), reason, g.me.id, now)
+                seat, days = form.get("seat", ""), form.get("days", "")
+                reports.silence(game_id, seat, days, reason, g.me.id, now, warned=is_warned())
             case _:
                 flask.abort(400)
     except Refused as refusal:

@@ -14,12 +14,14 @@ from server.errors import Closed, NoSuchLink, NotRunning, Refused, TooMany
 from server.lobby import offers, tables
 from server.play import history, positions
 from server.play.moderation.act import Newcomer
+from server.play.moderation.powers import Asker
 from server.store import engine, links, log
 from server.store.models import Block, Game, Link, Mail, Person, Reliability, Seat, Tenure
 from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.invitations import known, person, token
+from tests.support.moderators import outsider
 
 Seating = Callable[..., Table]
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -84,7 +86,7 @@ def test_a_seat_on_autopilot_may_be_offered_after_72_hours(table: Seating, by: s
         if by == "organiser":
             offers.offer_as_organiser(host(), 2, at)
         else:
-            offers.offer_as_moderator("g1", 2, at)
+            offers.offer_as_moderator("g1", 2, Asker(outsider(), "away"), at)
 
     with pytest.raises(Closed):
         offer(NOW + 72 * HOUR - timedelta(seconds=1))

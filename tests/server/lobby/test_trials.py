@@ -27,6 +27,7 @@ from server.web.moderation import issues
 from tests.support.busy_table import elsewhere
 from tests.support.invitations import game_of, mails, seats_of
 from tests.support.mail_servers import Pigeons
+from tests.support.moderators import outsider
 
 pytestmark = pytest.mark.usefixtures("app")
 ANN = "ann@example.org"
@@ -107,8 +108,8 @@ def test_no_clock_runs_and_nobody_is_emailed(now: datetime) -> None:
     assert (turn.started_at, turn.due_at, turn.remind_at) == (None, None, None)
     play.leave(game_id, 0, now=now, link_id=access.link.id)
     play.reclaim(game_id, 0, now=now, link_id=access.link.id)
-    play.moderate(game_id, "!note", reason="x", person_id=1, now=now)
-    play.moderate(game_id, "!abandon", reason="x", person_id=1, now=now)
+    play.moderate(game_id, "!note", reason="x", person_id=outsider(), now=now)
+    play.moderate(game_id, "!abandon", reason="x", person_id=outsider(), now=now)
     assert queued() == []
 
 
@@ -158,7 +159,7 @@ def test_a_game_that_nobody_keeps_ends_after_a_week(now: datetime) -> None:
 
 def test_a_finished_game_keeps_its_result_when_its_link_ends(now: datetime) -> None:
     game_id, token = started(now)
-    play.moderate(game_id, "!abandon", reason="x", person_id=1, now=now)
+    play.moderate(game_id, "!abandon", reason="x", person_id=outsider(), now=now)
     head = game_of(game_id).head
     assert trials.end_old(now + timedelta(days=7)) == 1
     assert game_of(game_id).head == head

@@ -23,6 +23,7 @@ from tests.support.invitations import invited
 from tests.support.letters import desk, with_replies
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import post, submit
+from tests.support.moderators import outsider
 
 Begin = Callable[..., Table]
 pytestmark = pytest.mark.empty_database
@@ -118,7 +119,7 @@ def test_a_pause_is_explained(table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
         session.get_one(Person, game.people[2]).moderator = True
-    moderate("g1", "!pause", reason="dinner", person_id=game.people[2], now=NOW)
+    moderate("g1", "!pause", reason="dinner", person_id=outsider(), now=NOW)
     assert about(told(Game, "g1"), "A moderator has paused it")
 
 

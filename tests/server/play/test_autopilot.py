@@ -27,6 +27,7 @@ from tests.support.busy_table import elsewhere
 from tests.support.in_hand import start_clock
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import bold_move, text_of
+from tests.support.moderators import outsider
 from tests.support.moves import deal_with_a_set_to_sell, sale_now
 
 Begin = Callable[..., Table]
@@ -442,7 +443,7 @@ def test_who_leaves_is_played_for_until_somebody_else_sits_there(table: Begin, m
 def test_who_has_left_gets_no_more_mails_about_the_game_until_he_is_back(table: Begin) -> None:
     game = table(4)
     play.leave(game.id, 0, now=NOW)
-    play.moderate(game.id, "!note", reason="hello", person_id=game.people[1], now=NOW)
+    play.moderate(game.id, "!note", reason="hello", person_id=outsider(), now=NOW)
     pigeons = Pigeons()
     while deliver.deliver(NOW + HOUR, pigeons, steady=lambda: 0.0):
         pass
@@ -452,7 +453,7 @@ def test_who_has_left_gets_no_more_mails_about_the_game_until_he_is_back(table: 
     assert game.tokens[0] in texts[0]
     play.reclaim(game.id, 0, now=NOW)
     assert standing() == set()
-    play.moderate(game.id, "!note", reason="again", person_id=game.people[1], now=NOW)
+    play.moderate(game.id, "!note", reason="again", person_id=outsider(), now=NOW)
     while deliver.deliver(NOW + 2 * HOUR, pigeons, steady=lambda: 0.0):
         pass
     assert "again" in text_of(pigeons.to("alice")[-1])

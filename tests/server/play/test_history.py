@@ -11,6 +11,7 @@ from server.play import history
 from server.store import engine
 from server.store.models import Game, Seat
 from tests.conftest import NAMES, NOW, Table
+from tests.support.moderators import outsider
 
 Begin = Callable[..., Table]
 
@@ -39,7 +40,7 @@ def test_the_header_names_the_seats_that_were_not_asked_for_a_cut(table: Begin) 
 def test_the_seed_is_in_a_record_only_after_the_end(table: Begin) -> None:
     game, other = table(3), table(3, "other")
     assert [written(game.id, viewer).header.seed for viewer in (PUBLIC, 0, ALL)] == [None] * 3
-    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[0], now=NOW)
+    play.moderate(game.id, "!abandon", reason="x", person_id=outsider(), now=NOW)
     ended = written(game.id)
     assert ended.header.seed == bytes(32)
     assert ended.result is not None

@@ -20,6 +20,7 @@ from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, outbox, people, presence, totals
 from server.store.models import Game
 from tests.conftest import NOW, Table
+from tests.support.moderators import outsider
 from tests.support.moves import submit
 from tests.support.scheduled_jobs import JOBS, SECONDS
 from tests.support.ticks import TICK, entries, give_to_bots
@@ -181,7 +182,7 @@ def replaced(game: Table) -> None:
 
 
 def paused(game: Table) -> None:
-    play.moderate(game.id, "!pause", reason="a storm", person_id=game.people[1], now=NOW)
+    play.moderate(game.id, "!pause", reason="a storm", person_id=outsider(), now=NOW)
 
 
 def answered(game: Table) -> None:

@@ -20,6 +20,7 @@ from tests.conftest import Table
 from tests.support.examples import example
 from tests.support.machine import Machine
 from tests.support.mails import post, row
+from tests.support.moderators import outsider
 from tests.support.ticks import TICK, change, entries, give_to_bots
 
 Begin = Callable[..., Table]
@@ -126,8 +127,8 @@ def test_bots_and_moderators_wait_as_well(table: Begin, machine: Machine) -> Non
     assert alerts_open() == ["no_rules:goofspiel:7"]
     for act in ("!resume", "!abandon", "!pause", "!extend 0 60"):
         with pytest.raises(NotRunning, match="not installed"):
-            play.moderate(game.id, act, reason="why", person_id=game.people[0], now=machine.now)
-    play.moderate(game.id, "!note", reason="why", person_id=game.people[0], now=machine.now)
+            play.moderate(game.id, act, reason="why", person_id=outsider(), now=machine.now)
+    play.moderate(game.id, "!note", reason="why", person_id=outsider(), now=machine.now)
     change(Game, game.id, rules=1)
     assert jobs.tick_rules(machine.now) == 1
     assert jobs.tick_bots(machine.now) == 2

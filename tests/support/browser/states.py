@@ -18,6 +18,7 @@ from server.lobby.tables import Wanted
 from server.lobby.time_control import TimeControl
 from server.mail.text import quoted
 from server.play import positions
+from server.play.moderation.powers import Asker
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Turn, Word
@@ -208,8 +209,8 @@ def opponents(town: Town) -> Place:
     return Place("/g/byzanz-over", "Alice")
 
 
-def account_delete(name: str, ago: timedelta, status: int = 200, **fields: str) -> Way:
-    """The page that deletes an account, some time after the person has signed in."""
+def signed_in(path: str, name: str, ago: timedelta, status: int = 200, **fields: str) -> Way:
+    """A page that deletes an account, some time after the person has signed in."""
 
     def way(town: Town) -> Place:
         person = town.there.person(name)
@@ -217,7 +218,7 @@ def account_delete(name: str, ago: timedelta, status: int = 200, **fields: str) 
         with transaction() as session:
             for row in login.sessions_of(session, person):
                 row.created_at = utc_now() - ago
-        return Place("/account/delete", name, fields or None, status)
+        return Place(path, name, fields or None, status)
 
     return way
 
@@ -235,7 +236,7 @@ def offered_game(town: Town) -> Table:
             return game
     for number in ((seat + 1) % 3, (seat + 2) % 3):
         play.leave(game.id, number, now=utc_now())
-    offers.offer_as_moderator(game.id, (seat + 1) % 3, utc_now())
+    offers.offer_as_moderator(game.id, (seat + 1) % 3, Asker(town.there.person("Mia"), "A word."), utc_now())
     return game
 
 
@@ -322,9 +323,9 @@ AROUND: dict[str, Way] = {
     "account refused": sent("/account", "Sam", 422, do="save", name="", time_zone=""),
     "answers": at("/account/answers", "Sam"),
     "answers full": answers_of("Eve", "/account/answers"),
-    "account delete": account_delete("Sam", timedelta(0)),
-    "account delete refused": account_delete("Sam", timedelta(0), 422, do="delete"),
-    "account delete later": account_delete("Gina", timedelta(hours=1)),
+    "account delete": signed_in("/account/delete", "Sam", timedelta(0)),
+    "account delete refused": signed_in("/account/delete", "Sam", timedelta(0), 422, do="delete"),
+    "account delete later": signed_in("/account/delete", "Gina", timedelta(hours=1)),
     "account deleted": at("/account/deleted"),
     "new": at("/new"),
     "new refused": sent("/new", status=422, title="", address="nobody", players="a b c"),
@@ -379,6 +380,7 @@ AROUND: dict[str, Way] = {
     "verify refused": sent("/verify", "Sam", 422, record="nothing"),
     "moderate": at("/m/", "Mia"),
     "moderate erase": at("/m/erase", "Mia"),
+    "moderate erase, signed in long ago": signed_in("/m/erase", "Daphne", timedelta(hours=1)),
     "moderate erase refused": sent("/m/erase", "Mia", 422, address="nobody"),
     "moderate search": at("/m/games?q=table&status=running", "Mia"),
     "moderate nothing found": at("/m/games?q=zzz", "Mia"),

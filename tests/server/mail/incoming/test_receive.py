@@ -52,6 +52,7 @@ from tests.support.mails import (
     the_mail,
     words_of,
 )
+from tests.support.moderators import outsider
 from tests.support.same_texts import assert_same
 
 Begin = Callable[..., Table]
@@ -214,7 +215,7 @@ def test_a_line_is_not_played_on_what_its_writer_cannot_have_meant(
     def interrupted(*args: Any, **more: Any) -> play.Receipt:
         receipt = submitted(*args, **more)
         for act in ("!pause", "!resume"):
-            play.moderate(game.id, act, reason="x", person_id=game.people[3], now=NOW)
+            play.moderate(game.id, act, reason="x", person_id=outsider(), now=NOW)
         return receipt
 
     monkeypatch.setattr(play, "submit", interrupted)
@@ -245,7 +246,7 @@ def test_what_stands_behind_a_plus_may_be_missing_in_an_answer(game: Table, box:
 
 @one_database
 def test_an_address_dies_with_the_seats_links(game: Table, box: Desk) -> None:
-    play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!link 0", reason="lost", person_id=outsider(), now=NOW)
     with pytest.raises(receive.NoSuchAddress):
         box.write("pass")
     assert remembered() == []
@@ -339,10 +340,10 @@ def test_a_reply_takes_the_seat_back_from_the_autopilot(game: Table, box: Desk) 
 
 @one_database
 def test_a_paused_or_finished_game_says_so(game: Table, box: Desk) -> None:
-    play.moderate(game.id, "!pause", reason="x", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!pause", reason="x", person_id=outsider(), now=NOW)
     box.write("pass")
     assert any("paused" in text for text in to_alice())
-    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!abandon", reason="x", person_id=outsider(), now=NOW)
     box.write("pass", number=2)
     assert any("The game is over" in text for text in to_alice())
 
@@ -595,7 +596,7 @@ def test_what_became_of_a_report_is_remembered_with_its_mail(game: Table, box: D
 
 @one_database
 def test_why_a_line_was_refused_is_stored_and_shown(game: Table, box: Desk) -> None:
-    play.moderate(game.id, "!pause", reason="x", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!pause", reason="x", person_id=outsider(), now=NOW)
     box.write("order pass every lot", "pass", "pass")
     with engine.reading() as session:
         mail = session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game.id)).one()

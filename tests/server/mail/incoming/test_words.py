@@ -21,6 +21,7 @@ from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
 from tests.support.letters import ALICE, answers, moves_of, post, remembered, with_replies
 from tests.support.mails import change, html_of, row, submit, text_of, words_of
+from tests.support.moderators import outsider
 from tests.support.same_texts import assert_same
 from tests.support.talk import HOUR, MINUTE, answer, letter, said, say, talk_mails
 
@@ -318,7 +319,7 @@ def test_words_are_for_all_games_running_or_over(app: Flask, table: Begin, slug:
     game = table(SEATS[slug], slug=slug)
     mail = next(message for message in post() if "alice" in str(message["To"]))
     answer(mail, "say Hello.", sender=ALICE)
-    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[1], now=NOW)
+    play.moderate(game.id, "!abandon", reason="x", person_id=outsider(), now=NOW)
     answer(mail, "say Good game.", sender=ALICE)
     assert said(game) == [(0, "Hello."), (0, "Good game.")]
 
@@ -390,7 +391,7 @@ def test_strangers_and_machines_cannot_speak_there(game: Table) -> None:
 @one_database
 def test_the_address_dies_with_the_seats_links(game: Table) -> None:
     mail = talk_mail(game)
-    play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!link 0", reason="lost", person_id=outsider(), now=NOW)
     with pytest.raises(receive.NoSuchAddress):
         answer(mail, "Hello.", sender=ALICE)
 
@@ -398,7 +399,7 @@ def test_the_address_dies_with_the_seats_links(game: Table) -> None:
 @one_database
 def test_a_link_revoked_at_that_moment_says_nothing(game: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     def revoke(*_: object) -> None:
-        play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
+        play.moderate(game.id, "!link 0", reason="lost", person_id=outsider(), now=NOW)
 
     mail = talk_mail(game)
     monkeypatch.setattr("server.mail.deliverability.mark_reachable", revoke)

@@ -33,6 +33,7 @@ from tests.support.mails import (
     text_of,
     words_of,
 )
+from tests.support.moderators import outsider
 from tests.support.same_texts import assert_same
 
 Begin = Callable[..., Table]
@@ -48,7 +49,7 @@ def to(messages: list[EmailMessage], name: str) -> list[str]:
 
 
 def moderate(game: Table, act: str, now=NOW, reason: str = "a reason") -> None:
-    play.moderate(game.id, act, reason=reason, person_id=game.people[3], now=now)
+    play.moderate(game.id, act, reason=reason, person_id=outsider(), now=now)
 
 
 # Quiet hours
@@ -200,7 +201,7 @@ def test_what_came_before_the_own_last_move_the_turn_mail_does_not_tell_and_does
     game = table(3)
     post(NOW)
     change(Person, game.people[0], **NIGHT)
-    play.moderate(game.id, "!note", reason="a word", person_id=game.people[2], now=EVENING)
+    play.moderate(game.id, "!note", reason="a word", person_id=outsider(), now=EVENING)
     for seat, now in ((0, EVENING + MINUTE), (1, EVENING + 2 * MINUTE), (2, EVENING + 3 * MINUTE)):
         submit(game.id, seat, bold_move(game.id, seat), now)
     night = to(post(EVENING + 10 * MINUTE), "Alice")

@@ -56,6 +56,7 @@ from tests.support.mails import (
     the_mail,
     words_of,
 )
+from tests.support.moderators import outsider
 from tests.support.same_texts import assert_same
 
 # The turn mail
@@ -319,9 +320,9 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
     game = table(4)
     post()
     submit(game.id, 0, "pass")
-    play.moderate(game.id, "!pause", reason="a look into it", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!pause", reason="a look into it", person_id=outsider(), now=NOW)
     if kind == "over":
-        play.moderate(game.id, "!abandon", reason="enough", person_id=game.people[3], now=NOW)
+        play.moderate(game.id, "!abandon", reason="enough", person_id=outsider(), now=NOW)
     with engine.transaction() as session:  # only the mail under test is to go out
         for mail in session.scalars(select(Mail).where(elsewhere(Mail))):
             mail.status = "dropped"
@@ -500,7 +501,7 @@ def test_silence_does_not_stop_what_was_asked_for(table: Begin) -> None:
 
 def test_a_paused_game_mails_no_turn(table: Begin) -> None:
     game = table(4)
-    play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!pause", reason="a break", person_id=outsider(), now=NOW)
     assert {text_of(message).split("\n")[0] for message in post()} == {
         "A moderator pauses the game. “a break”"
     }
@@ -671,7 +672,7 @@ def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
 def test_a_link_that_a_moderator_sends_is_not_to_be_ignored(table: Begin) -> None:
     game = table(4)
     post()
-    play.moderate(game.id, "!link 0", reason="it leaked", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!link 0", reason="it leaked", person_id=outsider(), now=NOW)
     (text,) = [text for text in map(text_of, post()) if "a moderator sends you your link" in text]
     assert "Use this one from now on" in text
     assert "ignore this email" not in text
@@ -682,7 +683,7 @@ def test_the_email_of_an_undo_names_the_move_and_says_what_comes_now(table: Begi
     submit(game.id, 0, "pass")
     submit(game.id, 1, "pass")
     post()
-    play.moderate(game.id, "!void 3", reason="by mistake", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!void 3", reason="by mistake", person_id=outsider(), now=NOW)
     found = {str(message["To"]): text_of(message) for message in post()}
     text = found["Alice <alice@example.org>"]
     assert (

@@ -27,6 +27,7 @@ from tests.conftest import NOW, Table
 from tests.support.forms import log_in
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import change, html_of, one_database, post, row, statuses, submit, text_of, words_of
+from tests.support.moderators import outsider
 from tests.support.same_texts import assert_same
 
 Begin = Callable[..., Table]
@@ -242,8 +243,8 @@ def test_a_bounced_digest_stops_no_turn_that_opened_after_it(table: Begin) -> No
     game = late_joiner(table)
     jobs.tick_digests(SEVEN, TICK)
     post(SEVEN)
-    play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=SEVEN)
-    play.moderate(game.id, "!resume", reason="over", person_id=game.people[3], now=SEVEN + HOUR)
+    play.moderate(game.id, "!pause", reason="a break", person_id=outsider(), now=SEVEN)
+    play.moderate(game.id, "!resume", reason="over", person_id=outsider(), now=SEVEN + HOUR)
     deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
     assert row(Turn, (game.id, 1)).refused is None
 
@@ -345,7 +346,7 @@ def test_the_digest_comes_at_the_end_of_quiet_hours(table: Begin) -> None:
 
 def test_a_paused_game_is_named_in_no_digest_and_its_clocks_do_not_start(table: Begin) -> None:
     game = late_joiner(table)
-    play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!pause", reason="a break", person_id=outsider(), now=NOW)
     assert jobs.tick_digests(SEVEN, TICK) == 0
     assert digest.start_overdue_clocks(SEVEN + 24 * HOUR) == 0
 

@@ -17,6 +17,7 @@ from server.store.models import Game, Link, Mail, Person, Seat, Turn
 from server.store.rows import TurnRow
 from tests.conftest import NOW, Table
 from tests.support.mails import change, one_database, post, queue, submit, text_of, the_mail
+from tests.support.moderators import outsider
 
 Begin = Callable[..., Table]
 pytestmark = one_database
@@ -215,7 +216,7 @@ def test_an_answer_knows_the_open_turn_of_its_reader(table: Begin) -> None:
 def test_an_answer_while_the_game_is_paused_offers_no_moves(table: Begin) -> None:
     game = table(3)
     the_turn = the_mail(game)
-    play.moderate(game.id, "!pause", reason="a look", person_id=game.people[2], now=NOW)
+    play.moderate(game.id, "!pause", reason="a look", person_id=outsider(), now=NOW)
     details = {"lines": [{"text": "pass", "done": "", "seq": 0, "order": "", "message": "", "places": {}}]}
     queue("answer", game.people[0], game_id=game.id, seat=0, details=details)
     messages = {str(message["Subject"]): text_of(message) for message in post() if "Alice" in message["To"]}

@@ -26,6 +26,7 @@ from tests.support.databases import kept, restore
 from tests.support.letters import with_replies
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import change, html_of, one_database, post, queue, row, submit, text_of, words_of
+from tests.support.moderators import outsider
 from tests.support.same_texts import assert_same
 from tests.support.statements import statements
 from tests.support.talk import HOUR, MINUTE, say, talk_mails
@@ -217,7 +218,7 @@ def test_the_digest_tells_it_with_each_game(game: Table) -> None:
 def test_the_email_about_the_end_tells_the_last_words(game: Table, talk: str) -> None:
     wants(game, 1, talk)
     say(game, 2, EVIL)
-    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!abandon", reason="x", person_id=outsider(), now=NOW)
     (message,) = to("Bob", post(LATER))
     assert (f"{HEADING}\n\n- Charlie: Hi" in text_of(message)) == (talk == "turns")
     assert_same(text_of(message), words_of(html_of(message)))
@@ -432,7 +433,7 @@ def test_a_game_on_hold_waits_and_a_finished_one_does_not(game: Table) -> None:
     change(Game, game.id, quarantine=Fact("game_over"))
     assert talk_to("Bob") == []
     change(Game, game.id, quarantine=None)
-    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[3], now=LATER)
+    play.moderate(game.id, "!abandon", reason="x", person_id=outsider(), now=LATER)
     assert talk_to("Bob", LATER) == []  # the email about the end tells it
     say(game, 2, "Good game.", LATER + MINUTE)
     (text,) = talk_to("Bob", LATER + 4 * MINUTE)

@@ -22,6 +22,7 @@ from tests.support.busy_table import BUSY
 from tests.support.feeds import feed
 from tests.support.forms import log_in
 from tests.support.mail_servers import Pigeons
+from tests.support.moderators import outsider
 from tests.support.tables import make
 
 DAY = timedelta(days=1)
@@ -74,7 +75,7 @@ def test_the_news_names_the_own_games_and_how_they_stand(client: FlaskClient, ta
         "The Golden Horn: it is your turn",
         "The Golden Horn: waiting for others",
     ]
-    play.moderate("g2", "!abandon", reason="enough", person_id=first.people[2], now=engine.utc_now())
+    play.moderate("g2", "!abandon", reason="enough", person_id=outsider(), now=engine.utc_now())
     assert "The Golden Horn: the game is over" in titles(client, path)
 
 

@@ -22,6 +22,7 @@ from tests.support.forms import sign_in
 from tests.support.invitations import everything, known, mails
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import text_of
+from tests.support.moderators import outsider
 
 SLUGS = [rules.slug for rules in latest()]
 ANN = "ann@example.org"
@@ -209,7 +210,7 @@ def test_after_the_end_one_press_starts_another(client: FlaskClient) -> None:
     assert "Play again" not in client.get(table).text
     with engine.reading() as session:
         game_id = session.scalars(select(Game.id).where(Game.trial)).one()
-    moderate(game_id, "!abandon", reason="x", person_id=1, now=engine.utc_now())
+    moderate(game_id, "!abandon", reason="x", person_id=outsider(), now=engine.utc_now())
     page = client.get(table).text
     offer = '<button class="button" name="game" value="byzanz">Play again</button>'
     assert page.index("See the result") < page.index(offer) < page.index('id="keep-title"')

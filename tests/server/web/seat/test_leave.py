@@ -22,6 +22,7 @@ from tests.conftest import NOW, Table
 from tests.support.forms import form, send, sign_in
 from tests.support.invitations import everything
 from tests.support.mail_servers import Pigeons
+from tests.support.moderators import outsider
 from tests.support.pages import look, read
 from tests.support.tables import asked, make, url
 
@@ -46,7 +47,7 @@ def moves(game_id: str) -> list[str]:
 def switch(game: Table, *seats: int) -> None:
     """Switch autopilots on as a moderator."""
     for seat in seats:
-        play.moderate(game.id, f"!autopilot {seat} on", reason="x", person_id=game.people[0], now=NOW)
+        play.moderate(game.id, f"!autopilot {seat} on", reason="x", person_id=outsider(), now=NOW)
 
 
 def test_leaving_is_asked_first_and_done_by_a_button(client: FlaskClient, table: Begin) -> None:
@@ -82,7 +83,7 @@ def test_a_malformed_form_leaves_nothing(client: FlaskClient, table: Begin) -> N
 
 def test_nobody_leaves_a_game_that_is_over(client: FlaskClient, table: Begin) -> None:
     game = table(3)
-    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[0], now=NOW)
+    play.moderate(game.id, "!abandon", reason="x", person_id=outsider(), now=NOW)
     for answer in (
         client.get(url(game, 1) + "/leave"),
         client.post(url(game, 1) + "/leave", data={"do": "leave"}),
@@ -201,7 +202,7 @@ def test_a_newcomer_sees_nothing_of_the_mails_to_who_sat_there(client: FlaskClie
         game.id,
         "!replace 0",
         reason="x",
-        person_id=game.people[1],
+        person_id=outsider(),
         now=NOW,
         newcomer=Newcomer("Zoe", "zoe@example.org"),
     )

@@ -19,6 +19,7 @@ from server.store.models import Seat
 from tests.conftest import NAMES, NOW
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import text_of
+from tests.support.moderators import outsider
 from tests.support.orders_document import PAGE, rows
 from tests.support.pages import Page, look, read
 from tests.support.tables import asked, make, position, url
@@ -120,7 +121,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     assert "up to 1 on one lot" in look(client, url(game, other) + "/orders").text
     zoe = Newcomer("Zoe", "zoe@example.org")
     act = f"!replace {other}"
-    play.moderate(game.id, act, reason="gone", person_id=game.people[3], now=NOW, newcomer=zoe)
+    play.moderate(game.id, act, reason="gone", person_id=outsider(), now=NOW, newcomer=zoe)
     with engine.transaction() as session:
         person = people.get_or_create(session, zoe.email, zoe.name, NOW)
         game.tokens[other] = links.token(links.link_for(session, "seat", person.id, game.id, NOW))
@@ -144,7 +145,7 @@ def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table
     post(client, game, other, do="leave", order="pass every lot")
     play.submit(game.id, seat, "pass", seen=entries(game.id)[-1].seq, request_id="p", now=NOW)
     for act in (f"!void {entries(game.id)[1].seq}", "!resume"):
-        play.moderate(game.id, act, reason="to test", person_id=game.people[3], now=NOW)
+        play.moderate(game.id, act, reason="to test", person_id=outsider(), now=NOW)
     assert "Your orders are paused" in look(client, url(game, other)).text
     follow(client, post(client, game, other, do="confirm"))
     assert kept(game) == [(other, "pass every lot", "standing")]
@@ -281,7 +282,7 @@ def test_the_sheet_of_a_game_that_takes_no_orders_now_leads_to_the_table(
     client: FlaskClient, table: Any
 ) -> None:
     game = table(4)
-    play.moderate(game.id, "!abandon", reason="Enough", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=outsider(), now=NOW)
     answer = client.get(url(game, 0) + "/orders")
     assert (answer.status_code, answer.headers["Location"]) == (303, url(game, 0))
 
@@ -423,7 +424,7 @@ def test_after_the_end_the_seats_page_lists_no_orders_and_the_games_page_all_of_
     paths = [url(game, other), f"{url(game, other)}?played={answer}"]
     for path in paths:
         assert 'id="orders"' in look(client, path).html
-    play.moderate(game.id, "!abandon", reason="Enough", person_id=game.people[3], now=NOW)
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=outsider(), now=NOW)
     for path in paths:
         page = look(client, path)
         assert 'id="orders"' not in page.html

@@ -16,6 +16,7 @@ from tests.conftest import NOW, Table
 from tests.support import game_data
 from tests.support.folders import STATIC
 from tests.support.game_data import SEATS
+from tests.support.moderators import outsider
 from tests.support.pages import Page, look
 from tests.support.tables import advance, asked, entries, make, position, url
 
@@ -192,9 +193,7 @@ def test_news_are_the_same_for_everybody_at_the_table(client: FlaskClient, table
 def test_a_game_that_is_over_has_no_news(client: FlaskClient, table: Any):
     game = table(3)
     make(game, asked(game), "pass")
-    play.moderate(
-        game.id, "!abandon", reason="Enough", person_id=game.people[0], now=NOW + timedelta(hours=1)
-    )
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=outsider(), now=NOW + timedelta(hours=1))
     assert found(look(client, url(game, 0)), "id", "live") == []
     assert client.get(f"{url(game, 0)}/head").json == {"seq": entries(game.id), "awaited": []}
 

@@ -19,6 +19,7 @@ from server.store.engine import utc_now
 from server.store.models import Alert, Block, Game, Mute, Notes, Person, Word
 from tests.conftest import Table, begun
 from tests.support.mails import change, row, words_of
+from tests.support.moderators import outsider
 from tests.support.talk import word_id
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -233,7 +234,7 @@ def test_onlookers_get_the_same_bytes_with_and_without_words(
 
 
 def test_talk_goes_on_after_the_end(game: Table, client: FlaskClient) -> None:
-    play.moderate(game.id, "!abandon", reason="done", person_id=game.people[0], now=utc_now())
+    play.moderate(game.id, "!abandon", reason="done", person_id=outsider(), now=utc_now())
     assert say(client, game, 0, "Well played")[0] == 303
     assert "Well played" in page(client, game, 1)
     assert "Well played" in page(client, game, 1, "/history")
@@ -244,7 +245,7 @@ def test_talk_goes_on_after_the_end(game: Table, client: FlaskClient) -> None:
 
 
 def test_what_is_said_after_the_end_is_not_folded_away(game: Table, client: FlaskClient) -> None:
-    play.moderate(game.id, "!abandon", reason="done", person_id=game.people[0], now=utc_now())
+    play.moderate(game.id, "!abandon", reason="done", person_id=outsider(), now=utc_now())
     assert '<details><summary><h2 id="since-title">' in page(client, game, 1)
     say(client, game, 0, "Well played!")
     for seat in (0, 1):
