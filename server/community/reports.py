@@ -132,9 +132,9 @@ def set_talk(
     """
     play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=warned)
     with transaction(game_id) as session:
-        by = Asker(moderator_id, reason, warned)
+        by = Asker(moderator_id, reason.strip(), warned)  # the note was taken with it
         play.lock_game(session, game_id).talk = allowed
-        powers.use(session, "open" if allowed else "close", by, now, game_id=game_id)
+        powers.use(session, "open" if allowed else "close", by, now, game_id=game_id, longest=None)
 
 
 def silence(

@@ -224,7 +224,7 @@ def mend_all(since: datetime, moderator_id: int, reason: str, now: datetime) -> 
         games = play.games_with_stopped_turns(session, ids)
         for game_id in games:
             powers.admit(session, "mend", moderator_id, game_id=game_id)
-        powers.use(session, "mend", Asker(moderator_id, reason), now)
+        reason = powers.use(session, "mend", Asker(moderator_id, reason), now).reason or reason
     for game_id in games:
         play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=True)
     return sum(mark_reachable(person_id, now) for person_id in ids)

@@ -15,8 +15,9 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, select, union, update
+from sqlalchemy import ColumnElement, Select, select, union, update
 from sqlalchemy.orm import Session
 
 from server.errors import Closed, InvalidInput
@@ -45,7 +46,8 @@ LONGEST_REASON = 500
 PLAYS = kept("%(reason)s (the moderator, who plays seat %(seat)s)")
 PLAYED = kept("%(reason)s (the moderator, who played seat %(seat)s)")
 PLAYED_HERE = kept("%(reason)s (the moderator, who played at this table)")
-_SIGNED = re.compile(r"\(the moderator, who play", re.IGNORECASE)
+_SIGNED = re.compile(r"themoderatorwhoplay(s|ed)(seat\d+|atthistable)$")
+"""The letters and digits in which a signed reason ends, however it is spaced."""
 
 
 class Conflict(Closed):
@@ -184,7 +186,7 @@ def use(
     stake = admit(session, power, by.person_id, game_id=game_id, about_id=about_id, gives_time=gives_time)
     if stake is not None and not by.warned:
         raise Unwarned("You are involved at this table yourself. Tick the box to act all the same.")
-    if _SIGNED.search(by.reason):
+    if _SIGNED.search(re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", by.reason).lower())):
         raise InvalidInput("Give the reason without your seat; the server adds it.", field="reason")
     reason = by.reason if longest is None else _clean(by.reason, longest, stake)
     reason = stake.signed(reason) if stake is not None else reason
@@ -239,12 +241,12 @@ def _stake(session: Session, game_id: str, moderator_id: int) -> Stake | None:
     return Stake(blocks=True) if found is not None else None
 
 
-def _people_of(which: ColumnElement[bool]) -> ColumnElement[int]:
+def _people_of(which: ColumnElement[bool]) -> Select[Any]:
     """Return the query of those who sit, sat or organise at some tables."""
     seated = select(Seat.person_id).join(Game, Game.id == Seat.game_id).where(which, Seat.status == "seated")
     held = select(Tenure.person_id).join(Game, Game.id == Tenure.game_id).where(which)
     everybody = union(seated, held, select(Game.organiser_id).where(which)).subquery()
-    return select(everybody.c[0]).where(everybody.c[0].is_not(None))  # type: ignore[return-value]
+    return select(everybody.c[0]).where(everybody.c[0].is_not(None))
 
 
 def _stake_in(session: Session, person_id: int, moderator_id: int) -> Stake | None:

@@ -228,6 +228,12 @@ def test_the_table_reads_who_hid_what_was_said(client: FlaskClient, game: Table)
     assert len(row(Person, game.people[1]).silenced_why or "") <= 200
 
 
+def test_a_long_reason_closes_the_talk_of_the_only_moderators_table_at_once(game: Table) -> None:
+    appoint(game.people[0])
+    reports.set_talk(game.id, False, "x" * 500, game.people[0], NOW, warned=True)
+    assert row(Game, game.id).talk is False
+
+
 def test_the_only_moderators_offer_is_told_to_the_table(game: Table) -> None:
     alice, now = game.people[0], engine.utc_now()
     appoint(alice)
