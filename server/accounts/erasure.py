@@ -10,7 +10,6 @@ import json
 import logging
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Column, delete, or_, select, update
@@ -39,7 +38,6 @@ from server.store.models import (
     IncomingMail,
     Link,
     Mail,
-    ModeratorAction,
     Mute,
     Notes,
     Person,
@@ -54,7 +52,6 @@ from server.store.models import (
 LOGGER = logging.getLogger(__name__)
 BY_MODERATOR = kept("A moderator has erased the data of this player.")
 BY_ADMINISTRATOR = kept("The administrator has erased the data of this player.")
-LONGEST_REASON = 500
 NAME = "Former player"
 """The name of an erased person, with a number where a table has several."""
 EMAILED = {"outbox", "received", "link"}
@@ -71,18 +68,13 @@ def erase_as_moderator(person_id: int, by: Asker, now: datetime) -> bool:
 
     Raises:
         Conflict: the moderator and the person have to do with the same unfinished game.
-        InvalidInput: there is no reason, it tells who they were, or they are a moderator themselves.
+        InvalidInput: there is no reason, or it tells who they were.
     """
     with transaction() as session:
         person = session.get_one(Person, person_id)
-        if person.moderator:
-            raise InvalidInput(
-                "This person is a moderator. The administrator must first take that right away.",
-                field="address",
-            )
-        by = replace(by, reason=powers.clean_reason(by.reason, LONGEST_REASON))
+        power = powers.ERASE_MODERATOR if person.moderator else "erase"
+        powers.use(session, power, by, now, about_id=person_id)
         _check_nameless(by.reason, person)
-        powers.use(session, "erase", by, now, about_id=person_id)
     return erase(person_id, now, why=BY_MODERATOR)
 
 
@@ -125,8 +117,7 @@ def erase(person_id: int, now: datetime, why: str | None = None) -> bool:
             Notes,
         ):
             session.execute(delete(table).where(table.person_id == person_id))
-        about = (ModeratorAction.about_id == person_id, ModeratorAction.power != "erase")
-        session.execute(update(ModeratorAction).where(*about).values(reason=None))
+        powers.forget(session, person_id)
         for held in (Tenure, Standing):
             session.execute(update(held).where(held.person_id == person_id).values(person_id=None))
         blocks.forget(session, person_id)

@@ -105,7 +105,7 @@ def hide(
         Conflict: the moderator has a stake at this table.
         InvalidInput: there is no reason, or it is too long. BadRequest: there is no such word.
     """
-    by = Asker(moderator_id, _reason(reason), warned)
+    by = Asker(moderator_id, reason, warned)
     with transaction(game_id) as session:
         play.lock_game(session, game_id)
         word = session.scalar(select(Word).where(Word.game_id == game_id, Word.number == number))
@@ -132,9 +132,9 @@ def set_talk(
     """
     play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=warned)
     with transaction(game_id) as session:
-        by = Asker(moderator_id, reason.strip(), warned)
+        by = Asker(moderator_id, reason.strip(), warned)  # the note was taken with it
         play.lock_game(session, game_id).talk = allowed
-        powers.use(session, "open" if allowed else "close", by, now, game_id=game_id)
+        powers.use(session, "open" if allowed else "close", by, now, game_id=game_id, longest=None)
 
 
 def silence(
@@ -158,7 +158,7 @@ def silence(
         Closed: nobody holds the seat.
         InvalidInput: the days or the reason are not valid.
     """
-    by, number = Asker(moderator_id, _reason(reason), warned), whole_number(days, LONGEST_SILENCE)
+    by, number = Asker(moderator_id, reason, warned), whole_number(days, LONGEST_SILENCE)
     if number is None:
         raise InvalidInput("Give 0 to %(most)s days.", field="days", most=LONGEST_SILENCE)
     with transaction(game_id) as session:
@@ -184,10 +184,9 @@ def resolve(alert_id: int, reason: str, moderator_id: int, now: datetime) -> Non
     """
     with transaction() as session:
         found = session.get_one(Alert, alert_id)
-        reported = found.key.startswith("word:")
-        why = _reason(reason) if reported or reason.strip() else "–"
+        given = reason if found.key.startswith("word:") or reason.strip() else "–"
         # Nothing changes at the table, so there is nothing to be warned of.
-        by = Asker(moderator_id, why, warned=True)
+        by = Asker(moderator_id, given, warned=True)
         powers.use(session, "clear", by, now, game_id=found.game_id)
         alerts.clear(session, found.key, now)
 
@@ -210,7 +209,3 @@ def purge(now: datetime) -> int:
 def count(session: Session, game: Game) -> int:
     """Return how much is said at a table, without reading it."""
     return session.scalar(select(func.count()).select_from(Word).where(Word.game_id == game.id)) or 0
-
-
-def _reason(text: str) -> str:
-    return powers.clean_reason(text, LONGEST_REASON)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
@@ -25,7 +25,6 @@ from server.store.models import Game, Link, Person, Seat, Tenure
 FIRST_DECISIONS = 3
 """Who takes a seat and leaves before so many decisions may not take another for a while."""
 NO_OTHER = timedelta(days=30)
-LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +78,12 @@ def offer_as_moderator(game_id: str, number: int, by: Asker, now: datetime, *, o
         NoSuchGame, Closed (the player is present, or not away for long enough), NotRunning.
         InvalidInput: there is no reason.
     """
-    by = replace(by, reason=powers.clean_reason(by.reason, LONGEST_REASON))
     with transaction(game_id) as session:
         game = play.lock_game(session, game_id)
-        deed = powers.use(session, "offer" if offered else "withdraw", by, now, game_id=game_id)
+        powers.use(session, "offer" if offered else "withdraw", by, now, game_id=game_id)
         _offer(session, game, number, now, offered)
-        signed = deed.reason != by.reason
-    if signed:
+        told = powers.standing(session, game_id, by.person_id).stake is not None
+    if told:
         play.moderate(game_id, "!note", reason=by.reason, person_id=by.person_id, now=now, warned=by.warned)
 
 

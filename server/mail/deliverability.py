@@ -31,7 +31,6 @@ PASSING = {"expired": "tried_again", "ours": "refuses_us"}
 """The codes of the reasons why an address is unreachable until then, by the cause of its failure."""
 BLOCKED = "mail-blocked"
 """The key of the alert that mail servers refuse emails because of us."""
-LONGEST_REASON = 500
 COMPLAINT = "complaint"
 """The code of the reason why an address is suppressed that reported an email as spam."""
 _LOST = or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
@@ -240,7 +239,7 @@ def mend_all(since: datetime, moderator_id: int, reason: str, now: datetime) -> 
         games = play.games_with_stopped_turns(session, ids)
         for game_id in games:
             powers.admit(session, "mend", moderator_id, game_id=game_id)
-        powers.use(session, "mend", Asker(moderator_id, powers.clean_reason(reason, LONGEST_REASON)), now)
+        reason = powers.use(session, "mend", Asker(moderator_id, reason), now).reason or reason
     for game_id in games:
         play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=True)
     return sum(mark_reachable(person_id, now) for person_id in ids)

@@ -34,14 +34,22 @@ REPAIRS = {"!void", "!resume", "!abandon"}
 """Acts, besides a note, that are possible in a quarantined game."""
 
 
-def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str) -> None:
-    """Check the form of an act: what does not depend on who asks, or on the state of the game.
+def check_known(words: tuple[str, ...]) -> None:
+    """Check that there is such an act.
 
     Raises:
-        Refused: the act is unknown or malformed, or has no reason.
+        InvalidAct: there is none, or it has another number of words.
     """
     if not words or words[0] not in ACTS or len(words) != ACTS[words[0]].words:
         raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(ACTS))
+
+
+def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str) -> None:
+    """Check the form of a known act: what does not depend on who asks, or on the state of the game.
+
+    Raises:
+        Refused: it is malformed, or has no reason.
+    """
     reason = reason.strip()
     if not reason or len(reason) > LONGEST_REASON:
         raise InvalidAct("Give a reason of 1 to %(most)s characters.", most=LONGEST_REASON)

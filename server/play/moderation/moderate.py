@@ -52,10 +52,11 @@ def moderate(
         if seen is not None and seen != table.game.head:
             raise Stale("The game has moved on since the preview. Look again.")
         words = tuple(act.split())
-        acts.check(session, table.game, words, reason)
+        acts.check_known(words)
         by = powers.Asker(person_id, reason.strip(), warned)
-        gives_time = acts.gives_time(session, game_id, words)
-        deed = powers.use(session, words[0], by, now, game_id=game_id, gives_time=gives_time)
+        seats = acts.gives_time(session, game_id, words)
+        deed = powers.use(session, words[0], by, now, game_id=game_id, gives_time=seats, longest=None)
+        acts.check(session, table.game, words, reason)
         assert deed.reason is not None
         seq = deed.seq = acts.carry_out(table, Act(words, deed.reason, person_id, now, newcomer, keep_link))
         # These acts send that seat an email of their own.

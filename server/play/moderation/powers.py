@@ -15,32 +15,39 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, select, union
+from sqlalchemy import ColumnElement, Select, select, union, update
 from sqlalchemy.orm import Session
 
 from server.errors import Closed, InvalidInput
 from server.play.notes import kept
 from server.store.models import Block, Game, Link, ModeratorAction, Person, Seat, Tenure
 
+ERASE_MODERATOR = "erase_mod"
+"""The erasure of another moderator; whoever used it never counts as the only one who is left."""
 POWERS = frozenset(
     {
         *("!void", "!pause", "!resume", "!extend", "!credit", "!bank", "!autopilot", "!replace", "!link"),
         *("!look", "!abandon", "!note"),
-        *("offer", "withdraw", "hide", "close", "open", "silence", "erase", "clear", "mend"),
+        *("offer", "withdraw", "hide", "close", "open", "silence", "erase", ERASE_MODERATOR),
+        *("clear", "mend"),
     }
 )
 """Everything that moderators can do: acts of the log, then what stands beside it."""
-NEVER = frozenset({"!look", "!void", "!replace", "erase"})
+ERASING = frozenset({"erase", ERASE_MODERATOR})
+NEVER = frozenset({"!look", "!void", "!replace"}) | ERASING
 """What a moderator with a stake can never do, even if there is no other moderator."""
-ABOUT_PEOPLE = frozenset({"silence", "erase"})
+ABOUT_PEOPLE = frozenset({"silence"}) | ERASING
 """Powers over a person at all their tables."""
 UNFINISHED = ("inviting", "running")
+LONGEST_REASON = 500
 
 PLAYS = kept("%(reason)s (the moderator, who plays seat %(seat)s)")
 PLAYED = kept("%(reason)s (the moderator, who played seat %(seat)s)")
 PLAYED_HERE = kept("%(reason)s (the moderator, who played at this table)")
-_SIGNED = re.compile(r"\(the moderator, who play", re.IGNORECASE)
+_SIGNED = re.compile(r"themoderatorwhoplay(s|ed)(seat\d+|atthistable)$")
+"""The letters and digits in which a signed reason ends, however it is spaced."""
 
 
 class Conflict(Closed):
@@ -58,7 +65,7 @@ class Asker:
     """A moderator who wants to use a power.
 
     Args:
-        reason: one line; checked by whoever takes it from a form.
+        reason: as typed; `use` checks it.
         warned: they know that the table reads that they play there.
     """
 
@@ -109,20 +116,6 @@ class Standing:
     def warned(self) -> bool:
         """Whether every act asks them to confirm that the table reads of it."""
         return self.stake is not None and self.alone
-
-
-def clean_reason(text: str, longest: int) -> str:
-    """Return a reason as one line, for what stands beside the log.
-
-    Raises:
-        InvalidInput: it is missing, too long, or has characters that nobody sees.
-    """
-    reason = " ".join(unicodedata.normalize("NFC", text).split())
-    if not reason or len(reason) > longest or not reason.isprintable():
-        raise InvalidInput(
-            "Give a reason of 1 to %(most)s characters, on one line.", field="reason", most=longest
-        )
-    return reason
 
 
 def standing(session: Session, game_id: str, moderator_id: int) -> Standing:
@@ -177,12 +170,12 @@ def use(
     game_id: str | None = None,
     about_id: int | None = None,
     gives_time: Collection[int] = (),
-    longest: int | None = None,
+    longest: int | None = LONGEST_REASON,
 ) -> ModeratorAction:
     """Let a moderator use a power: check that they may, and leave a deed with the reason, signed if they have a stake.
 
     Args:
-        longest: characters of the signed reason, where it is kept in a column.
+        longest: characters of the signed reason; None if the caller checks it.
 
     Returns:
         The deed; the caller does the rest in the same transaction, with the deed's reason.
@@ -193,14 +186,10 @@ def use(
     stake = admit(session, power, by.person_id, game_id=game_id, about_id=about_id, gives_time=gives_time)
     if stake is not None and not by.warned:
         raise Unwarned("You are involved at this table yourself. Tick the box to act all the same.")
-    if _SIGNED.search(by.reason):
+    if _SIGNED.search(re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", by.reason).lower())):
         raise InvalidInput("Give the reason without your seat; the server adds it.", field="reason")
-    reason = stake.signed(by.reason) if stake is not None else by.reason
-    if longest is not None and len(reason) > longest:
-        most = longest - (len(reason) - len(by.reason))
-        raise InvalidInput(
-            "Give a reason of 1 to %(most)s characters, on one line.", field="reason", most=most
-        )
+    reason = by.reason if longest is None else _clean(by.reason, longest, stake)
+    reason = stake.signed(reason) if stake is not None else reason
     deed = ModeratorAction(
         power=power, game_id=game_id, person_id=by.person_id, about_id=about_id, reason=reason, at=now
     )
@@ -208,10 +197,30 @@ def use(
     return deed
 
 
+def forget(session: Session, person_id: int) -> None:
+    """Delete the reasons that moderators gave about a person who is erased, but for that of the erasure."""
+    about = (ModeratorAction.about_id == person_id, ModeratorAction.power.not_in(ERASING))
+    session.execute(update(ModeratorAction).where(*about).values(reason=None))
+
+
+def _clean(text: str, longest: int, stake: Stake | None) -> str:
+    """Return a reason as one line that has room for the signature."""
+    reason = " ".join(unicodedata.normalize("NFC", text).split())
+    most = longest - len(stake.signed("") if stake is not None else "")
+    if not reason or len(reason) > most or not reason.isprintable():
+        raise InvalidInput(
+            "Give a reason of 1 to %(most)s characters, on one line.", field="reason", most=most
+        )
+    return reason
+
+
 def _is_alone(session: Session, moderator_id: int) -> bool:
     """Whether nobody else is a moderator; one who is not free counts, or the answer might tell of their blocks."""
     others = select(Person.id).where(Person.moderator, Person.email.is_not(None), Person.id != moderator_id)
-    return session.scalar(others.limit(1)) is None
+    if session.scalar(others.limit(1)) is not None:
+        return False
+    erased = (ModeratorAction.person_id == moderator_id, ModeratorAction.power == ERASE_MODERATOR)
+    return session.scalar(select(ModeratorAction.id).where(*erased).limit(1)) is None
 
 
 def _stake(session: Session, game_id: str, moderator_id: int) -> Stake | None:
@@ -232,12 +241,12 @@ def _stake(session: Session, game_id: str, moderator_id: int) -> Stake | None:
     return Stake(blocks=True) if found is not None else None
 
 
-def _people_of(which: ColumnElement[bool]) -> ColumnElement[int]:
+def _people_of(which: ColumnElement[bool]) -> Select[Any]:
     """Return the query of those who sit, sat or organise at some tables."""
     seated = select(Seat.person_id).join(Game, Game.id == Seat.game_id).where(which, Seat.status == "seated")
     held = select(Tenure.person_id).join(Game, Game.id == Tenure.game_id).where(which)
     everybody = union(seated, held, select(Game.organiser_id).where(which)).subquery()
-    return select(everybody.c[0]).where(everybody.c[0].is_not(None))  # type: ignore[return-value]
+    return select(everybody.c[0]).where(everybody.c[0].is_not(None))
 
 
 def _stake_in(session: Session, person_id: int, moderator_id: int) -> Stake | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from server import validation
 from server.play import autopilot, running, turns
@@ -88,7 +89,7 @@ def replace(table: Table, position: Position, act: Act) -> int:
     former = seat.person_id
     if former is not None:
         links.revoke(table.session, former, table.game.id, act.now)
-    _seat_newcomer(table, seat, act.newcomer, act)
+    _seat_newcomer(table, seat, act.newcomer, act.now)
     table.game.trial = False
     standing_orders.withdraw_all(table, seat.seat, Fact("seat_replaced"), act.now)
     seq = seat.held_since = write(table, act, seat.seat)
@@ -102,23 +103,19 @@ def replace(table: Table, position: Position, act: Act) -> int:
     return seq
 
 
-def _seat_newcomer(table: Table, seat: SeatRow, newcomer: Newcomer, act: Act) -> None:
+def _seat_newcomer(table: Table, seat: SeatRow, newcomer: Newcomer, now: datetime) -> None:
     name = validation.unique_name(newcomer.name, [other.name for other in table.seats if other is not seat])
     seat.name, seat.bot, seat.person_id, seat.person = name, newcomer.bot, None, None
     seat.silent = False
     seat.bank, seat.bounces = table.game.bank, 0
-    autopilot.switch_off(table, seat, act.now)
+    autopilot.switch_off(table, seat, now)
     if newcomer.bot is None:
-        person = people.get_or_create(table.session, newcomer.email, newcomer.name, act.now)
+        person = people.get_or_create(table.session, newcomer.email, newcomer.name, now)
         if table.seat_of(person.id) is not None:
             raise ActNotPossible("This person already has a seat in this game.")
-        if person.id == act.person_id and act.by == "moderator":
-            raise ActNotPossible(
-                "You cannot give a seat to yourself. Offer it to others, or ask another moderator."
-            )
         if has_looked(table.session, table.game.id, person.id):
             raise ActNotPossible("This person has viewed hidden hands in this game and cannot take a seat.")
-        table.sit(seat, person, act.now)
+        table.sit(seat, person, now)
 
 
 def link(table: Table, position: Position, act: Act) -> int:

@@ -24,6 +24,7 @@ from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.mail import deliverability
 from server.play import autopilot
+from server.play.moderation import powers
 from server.play.moderation.powers import Asker, Conflict
 from server.scheduler import clockwork
 from server.store import alerts, log, people
@@ -116,7 +117,7 @@ def _erase_page(refusal: Refused | None = None, erased: str | None = None) -> Re
         reason=form.get("reason", ""),
         recent=login.is_recent(utc_now()),
         minutes=login.RECENT // timedelta(minutes=1),
-        longest=erasure.LONGEST_REASON,
+        longest=powers.LONGEST_REASON,
         refusal=refusal,
         wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         erased=erased,

@@ -232,9 +232,10 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
         with reading() as session:
             game = known_game(session, game_id)
             reason = flask.request.form.get("reason", "")
-            acts.check(session, game, requested.words, reason)
+            acts.check_known(requested.words)
             time_for = acts.gives_time(session, game.id, requested.words)
             stake = powers.admit(session, requested.words[0], g.me.id, game_id=game.id, gives_time=time_for)
+            acts.check(session, game, requested.words, reason)
             page = render_template(
                 "moderation/preview.html",
                 **_game_context(session, game),

@@ -35,6 +35,7 @@ from tests.support.mails import (
     text_of,
     the_mail,
 )
+from tests.support.moderators import outsider
 
 Begin = Callable[..., Table]
 pytestmark = one_database
@@ -495,11 +496,9 @@ def mail_of(key: str) -> int:
 
 def test_after_an_outage_of_our_mail_server_all_addresses_are_mended_at_once(table: Begin) -> None:
     game, other = table(3), table(3, game_id="two")
-    old, moderator = other.people[2], other.people[1]
+    old, moderator = other.people[2], outsider()
     change(Person, old, unreachable=GONE, lost_at=NOW - DAY)
     change(Person, game.people[1], suppressed=Fact("complaint", {"said": GONE}), lost_at=NOW)
-    with engine.transaction() as session:
-        session.get_one(Person, moderator).moderator = True
     post()
     bounce(game, 0, NOW + MINUTE)
     give_up(other, 0, NOW + MINUTE)

@@ -48,8 +48,8 @@ def rows(game_id: str) -> list[StandingOrder]:
         return standing_orders.of_game(session, game_id)
 
 
-def moderator(person_id: int, game_id: str, act: str) -> int:
-    return play.moderate(game_id, act, reason="to test", person_id=person_id, now=NOW)
+def moderator(game_id: str, act: str) -> int:
+    return play.moderate(game_id, act, reason="to test", person_id=outsider(), now=NOW)
 
 
 def test_an_order_answers_in_the_transaction_that_makes_it_due_and_nobody_is_mailed_for_it(
@@ -180,9 +180,9 @@ def test_after_a_void_orders_rest_until_their_owner_confirms_them(table: Begin) 
     game = table(4)
     leave(game.id, 1, "pass every lot")
     submit(game.id, 0, "pass")
-    moderator(game.people[3], game.id, "!void 2")
+    moderator(game.id, "!void 2")
     assert [row.status for row in rows(game.id)] == ["resting"]
-    moderator(game.people[3], game.id, "!resume")
+    moderator(game.id, "!resume")
     submit(game.id, 0, "pass")
     assert set(position(game.id).awaited) == {1}
     assert play.confirm_orders(game.id, 1, now=NOW) == 1
@@ -202,7 +202,7 @@ def test_orders_go_with_their_player_and_with_the_game(table: Begin) -> None:
         newcomer=Newcomer("Zoe", "zoe@example.org"),
     )
     assert [row.status for row in rows(game.id)] == ["withdrawn", "standing"]
-    moderator(game.people[3], game.id, "!abandon")
+    moderator(game.id, "!abandon")
     assert [row.status for row in rows(game.id)] == ["withdrawn", "withdrawn"]
 
 
@@ -222,9 +222,9 @@ def test_an_autopilot_plays_the_fallback_at_once_until_its_player_is_back(table:
 
 def test_an_order_left_while_paused_waits(table: Begin) -> None:
     game = table(4)
-    moderator(game.people[3], game.id, "!pause")
+    moderator(game.id, "!pause")
     assert not leave(game.id, 0, "pass this lot").moved
-    moderator(game.people[3], game.id, "!resume")
+    moderator(game.id, "!resume")
     assert set(position(game.id).awaited) == {1}
 
 
@@ -273,10 +273,10 @@ def test_what_becomes_of_one_game_leaves_the_orders_of_another_alone(table: Begi
     assert [row.number for row in rows(other.id)] == [1, 1]
     assert play.withdraw_order(game.id, 2, None, now=NOW) == 1
     play.leave(game.id, 3, now=NOW)
-    moderator(game.people[3], game.id, "!void 2")
-    moderator(game.people[3], game.id, "!resume")
+    moderator(game.id, "!void 2")
+    moderator(game.id, "!resume")
     play.confirm_orders(game.id, 1, now=NOW)
-    moderator(game.people[3], game.id, "!abandon")
+    moderator(game.id, "!abandon")
     assert {row.status for row in rows(game.id)} == {"withdrawn"}
     assert [(row.number, row.seat, row.text, row.status, row.left_seq) for row in rows(other.id)] == before
 
@@ -301,8 +301,8 @@ def test_only_its_own_suspended_orders_are_confirmed_by_a_seat(table: Begin) -> 
     for seat in (1, 2):
         leave(game.id, seat, "take wine")
     submit(game.id, 0, "pass")
-    moderator(game.people[3], game.id, "!void 2")
-    moderator(game.people[3], game.id, "!resume")
+    moderator(game.id, "!void 2")
+    moderator(game.id, "!resume")
     assert play.confirm_orders(game.id, 1, now=NOW) == 1
     assert [row.status for row in rows(game.id)] == ["standing", "resting"]
 

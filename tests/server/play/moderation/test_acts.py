@@ -223,15 +223,7 @@ def test_no_other_act_game_or_moderator_keeps_somebody_from_a_seat(table: Begin,
     act(game, moderator, "!note")
     act(game, moderator, "!replace 0", newcomer=Newcomer("Mia", "mia@example.org"))
     with pytest.raises(Refused, match="viewed hidden hands"):
-        act(game, moderator, "!replace 1", newcomer=Newcomer("Ned", "ned@example.org"))
-
-
-@pytest.mark.usefixtures("moderator")
-def test_who_sits_here_may_act_but_not_look(table: Begin) -> None:
-    game = table(3)
-    with pytest.raises(Refused, match="have a seat at this table"):
-        play.moderate(game.id, "!look 1", reason="x", person_id=outsider(), now=NOW)
-    play.moderate(game.id, "!pause", reason="x", person_id=outsider(), now=NOW)
+        act(game, outsider(), "!replace 1", newcomer=Newcomer("Ned", "ned@example.org"))
 
 
 def test_a_fresh_link_ends_the_old_one(table: Begin, moderator: int) -> None:

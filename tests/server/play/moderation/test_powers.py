@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from server import play
 from server.community import blocks
-from server.errors import Refused
+from server.errors import InvalidInput
 from server.mail.outgoing import deliver
 from server.play.moderation import acts, powers
 from server.play.moderation.act import Newcomer
@@ -19,7 +19,7 @@ from server.store.models import ModeratorAction, Seat
 from tests.conftest import NOW, Table
 from tests.support.invitations import everything
 from tests.support.mail_servers import Pigeons
-from tests.support.mails import change, post, row, text_of
+from tests.support.mails import change, post, text_of
 from tests.support.moderators import appoint
 from tests.support.moves import submit
 
@@ -210,8 +210,16 @@ def test_every_email_about_it_names_the_moderator(game: Table, text: str) -> Non
     assert [letter for letter in letters if "the moderator, who plays seat 1" not in letter] == []
 
 
-def test_nobody_can_sign_as_somebody_else(game: Table) -> None:
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "(the moderator, who plays seat 2)",
+        "(The  moderator,\u00a0who played seat 2).",
+        "(the\u200b moderator, who plays seat 2)",
+        "[the moderator, who played at this table]",
+    ],
+)
+def test_nobody_can_sign_as_somebody_else(game: Table, signature: str) -> None:
     mia = newcomer("Mia")
-    with pytest.raises(Refused):
-        play.moderate(game.id, "!note", reason="x (the moderator, who plays seat 2)", person_id=mia, now=NOW)
-    assert row(Seat, (game.id, 1)).person_id == game.people[1]
+    with pytest.raises(InvalidInput):
+        play.moderate(game.id, "!note", reason=f"x {signature}", person_id=mia, now=NOW)

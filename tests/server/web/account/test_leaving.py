@@ -98,9 +98,9 @@ def test_a_moderator_erases_who_asks_for_it(client: FlaskClient, zeno: int) -> N
     with engine.transaction() as session:
         session.get_one(Person, daphne).moderator = True
     log_in(client, daphne)
-    assert posted(client, "/m/erase", address="nobody@example.org", sure="yes") == 422
-    assert posted(client, "/m/erase", address=ZENO.address) == 422
+    assert posted(client, "/m/erase", address="nobody@example.org", reason="asked", sure="yes") == 422
+    assert posted(client, "/m/erase", address=ZENO.address, reason="asked") == 422
     with engine.reading() as session:
         assert session.get_one(Person, zeno).email == ZENO.address
-    assert posted(client, "/m/erase", address=ZENO.address.upper(), sure="yes") == 200
+    assert posted(client, "/m/erase", address=ZENO.address.upper(), reason="asked", sure="yes") == 200
     assert traces(str(everything())) == []

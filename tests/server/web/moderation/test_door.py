@@ -14,7 +14,6 @@ from sqlalchemy import delete, select
 from server import play
 from server.accounts import erasure, login
 from server.community import blocks, reports, talk
-from server.errors import InvalidInput
 from server.lobby import offers
 from server.play.moderation import powers
 from server.play.moderation.powers import Asker, Conflict, Unwarned
@@ -229,6 +228,12 @@ def test_the_table_reads_who_hid_what_was_said(client: FlaskClient, game: Table)
     assert len(row(Person, game.people[1]).silenced_why or "") <= 200
 
 
+def test_a_long_reason_closes_the_talk_of_the_only_moderators_table_at_once(game: Table) -> None:
+    appoint(game.people[0])
+    reports.set_talk(game.id, False, "x" * 500, game.people[0], NOW, warned=True)
+    assert row(Game, game.id).talk is False
+
+
 def test_the_only_moderators_offer_is_told_to_the_table(game: Table) -> None:
     alice, now = game.people[0], engine.utc_now()
     appoint(alice)
@@ -315,11 +320,18 @@ def test_nobody_erases_the_people_they_play_with(game: Table) -> None:
     assert everything() == before
 
 
-def test_nobody_erases_another_moderator_or_somebody_they_block(game: Table) -> None:
+@pytest.mark.changes_busy_table
+def test_nobody_becomes_the_only_moderator_by_erasing_the_other(game: Table) -> None:
+    alice, noa = game.people[0], outsider()
+    appoint(alice)
+    erasure.erase_as_moderator(noa, Asker(alice, "because"), NOW)
+    with pytest.raises(Conflict) as refused:
+        play.moderate(game.id, "!note", reason="x", person_id=alice, now=NOW, warned=True)
+    assert not isinstance(refused.value, Unwarned)
+
+
+def test_nobody_erases_somebody_they_block(game: Table) -> None:
     noa = outsider()
-    appoint(game.people[0])
-    with pytest.raises(InvalidInput):
-        erasure.erase_as_moderator(game.people[0], Asker(noa, "because"), NOW)
     blocks.block(noa, game.people[2], NOW)
     with pytest.raises(Conflict):
         erasure.erase_as_moderator(game.people[2], Asker(noa, "because"), NOW)

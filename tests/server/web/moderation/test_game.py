@@ -490,7 +490,9 @@ def test_a_second_press_and_a_game_that_moved_on_bring_the_preview_again(
     assert agree(mia, page, "extend") == 303
 
 
-def test_a_moderator_who_plays_may_act_but_not_look(client: FlaskClient, table: Begin) -> None:
+def test_the_only_moderator_who_plays_may_act_after_a_warning_but_not_look(
+    client: FlaskClient, table: Begin
+) -> None:
     game = table(3)
     with engine.transaction() as session:
         session.get_one(Person, game.people[0]).moderator = True
@@ -502,7 +504,11 @@ def test_a_moderator_who_plays_may_act_but_not_look(client: FlaskClient, table: 
     sent = {"viewer": "all", "reason": "curious", "csrf_token": filled["csrf_token"]}
     assert read(client.post(f"/m/{game.id}/look", data=sent)).status == 409
     assert everything() == before
-    do(client, game.id, "pause")
+    preview = read(send(client, f"/m/{game.id}", {"reason": "dinner"}, act="pause"))
+    action, filled = form(preview, act="pause")
+    assert client.post(action or "", data=filled).status_code == 409
+    assert not game_of(game.id).paused
+    assert client.post(action or "", data=filled | {"warned": "yes"}).status_code == 303
     assert game_of(game.id).paused
 
 

@@ -54,5 +54,5 @@ def test_the_search_and_the_actions_are_the_same_in_each_database(table: Callabl
         found = session.scalars(desk._search(q="FELIX@", status="mail", kind="byzanz")).all()
         assert [game.id for game in found] == ["bounced"]
         actions = session.execute(desk._select_actions(by="", game="rests", what="act")).all()
-        assert [entry.move for _, entry, _, _ in actions] == [f"!autopilot {seat} on" for seat in (2, 1, 0)]
+        assert [entry.move for _, entry, *_ in actions] == [f"!autopilot {seat} on" for seat in (2, 1, 0)]
         assert desk._names(session, {"rests"}) == {"rests": ["Alice", "Bob", "Charlie"]}

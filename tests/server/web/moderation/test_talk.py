@@ -14,6 +14,7 @@ from server.store.models import Game, Person
 from tests.conftest import NOW, Table
 from tests.support.forms import form, send, sign_in
 from tests.support.mails import change, row
+from tests.support.moderators import appoint, outsider
 from tests.support.pages import look
 from tests.support.talk import word_id
 
@@ -161,10 +162,10 @@ def test_malformed_forms_change_nothing(
 
 
 def test_a_moderator_at_the_table_has_no_forms(client: FlaskClient, game: Table) -> None:
-    change(Person, game.people[0], moderator=True)
+    appoint(game.people[0], outsider())
     sign_in(client, "alice@example.org")
     page = look(client, f"/m/{game.id}")
-    assert "You have a seat at this table. Another moderator must decide." in page.text
+    assert "You play or played at this table. Another moderator must decide." in page.text
     assert 'name="do" value="close"' not in page.html
     csrf = page.html.partition('name="csrf_token" value="')[2].partition('"')[0]
     fields = {"csrf_token": csrf, "do": "hide", "number": "2", "reason": "x"}
