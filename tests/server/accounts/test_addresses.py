@@ -422,6 +422,15 @@ def test_an_erasure_that_was_interrupted_lets_nobody_move(ann: int, monkeypatch:
     assert not traces(str(everything()), ANN.address)
 
 
+def test_an_erased_account_asks_for_nothing(ann: int) -> None:
+    erasure.erase(ann, NOW)
+    before = everything()
+    for change in (addresses.ask, addresses.move):
+        with pytest.raises(Closed):
+            change(ann, NEW, NOW)
+    assert everything() == before
+
+
 def test_the_account_at_the_new_address_can_be_erased_meanwhile(ann: int) -> None:
     other = signed_in_once(OTHER)
     ask_and_confirm(ann, OTHER.address, NOW)

@@ -600,3 +600,16 @@ def test_people_who_share_nothing_are_not_touched(table: Callable[..., Table], p
     with engine.reading() as session:
         for person_id in game.people:
             assert people.find(session, session.get_one(Person, person_id).email or "") is not None
+
+
+@pytest.mark.parametrize("after", [{"silent": True}, {"cadence": "digest"}, {}])
+def test_a_game_on_hold_does_not_hold_its_player_up(
+    table: Callable[..., Table], pair: tuple[int, int], after: dict[str, Any]
+) -> None:
+    waiting_turn(table, pair[1])
+    with engine.transaction() as session:
+        session.execute(sa.update(Turn).where(Turn.game_id == GAME).values(refused=BOUNCED, refused_at=NOW))
+    play.quarantine(GAME, Fact("play_failed", {"fault": "ValueError"}), NOW)
+    both(pair, {}, after)
+    join(pair)
+    assert seats_of(GAME)[0].person_id == pair[0]
