@@ -29,6 +29,7 @@ from server import play
 from server.accounts import erasure
 from server.community import handles, reliability, reports
 from server.errors import Refused
+from server.lobby import notify
 from server.lobby.seats import wait_for_players
 from server.mail import deliverability
 from server.store import log
@@ -85,10 +86,13 @@ def check(session: Session, one_id: int, other_id: int) -> None:
 
 
 def played(session: Session, person_id: int) -> set[str]:
-    """Return the games in which a person has or ever had a seat."""
-    sits = select(Seat.game_id).where(Seat.person_id == person_id, Seat.status == "seated")
+    """Return the games in which a person has or ever had a seat, but not those that were called off."""
+    seats = select(Seat.game_id).join(Game, Game.id == Seat.game_id).where(Game.status != "cancelled")
+    sits = seats.where(Seat.person_id == person_id, Seat.status == "seated")
     sat = select(Tenure.game_id).where(Tenure.person_id == person_id)
-    return set(session.scalars(sits.union(sat)))
+    # Of games from before tenures were kept, only the link tells.
+    opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == "seat")
+    return {game_id for game_id in session.scalars(sits.union(sat, opened)) if game_id is not None}
 
 
 def _looked(session: Session, person_id: int) -> set[str]:
@@ -236,14 +240,24 @@ def _one_seat_each(pair: Pair) -> None:
     }
     for game_id, spare in both[pair.other.id].items():
         own = both[pair.kept.id].get(game_id)
-        if own is None:
-            continue
-        free = min(spare, own, key=lambda seat: WORTH.index(seat.status))
-        free.status, free.name, free.cut, free.person_id = "free", "", "", None
-        free.invited_at = free.answered_at = None
-        free.silent = free.uncut = False
-        session.flush()
-        wait_for_players(session, session.get_one(Game, game_id), pair.now)
+        if own is not None:
+            _free(
+                pair,
+                session.get_one(Game, game_id),
+                min(spare, own, key=lambda seat: WORTH.index(seat.status)),
+            )
+
+
+def _free(pair: Pair, game: Game, seat: Seat) -> None:
+    """Free a seat that nobody needs any more; its organiser is told as if an invitation had been declined."""
+    told = game.status != "inviting" or game.organiser_id in (pair.kept.id, pair.other.id)
+    if seat.status == "invited" and not told:
+        notify.notify_organiser(pair.session, game, seat, "declined", pair.now)
+    seat.status, seat.name, seat.cut, seat.person_id = "free", "", "", None
+    seat.invited_at = seat.answered_at = None
+    seat.silent = seat.uncut = False
+    pair.session.flush()
+    wait_for_players(pair.session, game, pair.now)
 
 
 def _seats(person_id: int) -> Select[Seat]:

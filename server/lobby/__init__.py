@@ -23,6 +23,10 @@ Mails queued here, with `game_id`, and what their templates find in `details`:
 - `open_table` to the organiser of an open table that ends within a week: `until` when.
 - `wish` to a person who wants to hear of tables like those: `games`, their ids. No `game_id`.
 - `signin`: `link`, the id of the row in `link`; it expires, and the mail with it. No `game_id`.
+- `move` to a new address: `link`, which confirms it; `by`: `operator` if no confirmation is needed; `until`: when the
+  change takes effect at the earliest. No `game_id`.
+- `moving` to the old address: `link`, which stops the change; `by` and `until` likewise. No `game_id`.
+- `moved` to a person whose change has ended by itself: `done`: whether they have the new address. No `game_id`.
 - `games`, links that a person requested: no details, no `game_id`; it lists their open turns when it is written.
 - `fresh`, a fresh link requested on the page of a dead one: `purpose`: `seat`, `invite` or `organise`.
 """

@@ -12,7 +12,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import event, func, select, update
 
-from server.accounts import addresses, erasure, export, login
+from server.accounts import addresses, erasure, export, login, merging
+from server.accounts.merging import NotOne
 from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
 from server.lobby import notify
 from server.store import engine, links, people
@@ -383,14 +384,42 @@ def test_an_account_that_comes_up_meanwhile_is_not_swallowed(ann: int) -> None:
     assert "has not changed" in str(mail.get_body(("plain",)))
 
 
+def test_two_who_have_met_are_not_joined_in_any_browser(ann: int) -> None:
+    zoe = signed_in_once(OTHER)
+    meet(ann, zoe)
+    addresses.ask(ann, OTHER.address, NOW)
+    with pytest.raises(NotOne):
+        addresses.confirm(token("move"), NOW, signed_in=ann, join=True)
+    with pytest.raises(NotOne):
+        addresses.move(ann, OTHER.address, NOW, join=True)
+    assert mailed("moving") == []
+
+
+def test_a_game_that_comes_up_while_games_are_locked_is_waited_for(
+    ann: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_and_confirm(ann, NEW, NOW)
+    before, found = everything(), [[], ["busy"]]
+    with monkeypatch.context() as patch:
+        patch.setattr(merging, "games_of", lambda *_: found.pop(0))
+        assert tick(NOW + DAY) == 0
+    assert everything() == before
+    assert tick(NOW + DAY) == 1
+
+
+def meet(one_id: int, other_id: int) -> None:
+    """Let a person sit at the table of another."""
+    with engine.transaction() as session:
+        game_id = session.scalars(select(Seat.game_id).where(Seat.person_id == other_id)).one()
+        seat = session.scalars(select(Seat).where(Seat.game_id == game_id, Seat.bot.is_not(None))).first()
+        assert seat is not None
+        seat.person_id, seat.bot = one_id, None
+
+
 def test_two_who_meet_before_the_day_is_over_are_not_joined(ann: int) -> None:
     other = signed_in_once(OTHER)
     ask_and_confirm(ann, OTHER.address, NOW)
-    with engine.transaction() as session:
-        game_id = session.scalars(select(Seat.game_id).where(Seat.person_id == other)).one()
-        seat = session.scalars(select(Seat).where(Seat.game_id == game_id, Seat.bot.is_not(None))).first()
-        assert seat is not None
-        seat.person_id, seat.bot = ann, None
+    meet(ann, other)
     assert tick(NOW + DAY) == 1
     assert (row(ann).email, row(other).email) == (ANN.address, OTHER.address)
 
@@ -420,6 +449,15 @@ def test_an_erasure_that_was_interrupted_lets_nobody_move(ann: int, monkeypatch:
     assert row(ann).email == ANN.address
     erasure.erase(ann, NOW + 2 * DAY)
     assert not traces(str(everything()), ANN.address)
+
+
+def test_an_erased_account_asks_for_nothing(ann: int) -> None:
+    erasure.erase(ann, NOW)
+    before = everything()
+    for change in (addresses.ask, addresses.move):
+        with pytest.raises(Closed):
+            change(ann, NEW, NOW)
+    assert everything() == before
 
 
 def test_the_account_at_the_new_address_can_be_erased_meanwhile(ann: int) -> None:

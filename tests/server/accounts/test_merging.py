@@ -18,7 +18,7 @@ from server.community import handles, recount, results, talk
 from server.errors import InvalidInput, Refused
 from server.lobby import create
 from server.play.moderation.act import Newcomer
-from server.store import alerts, engine, links, people
+from server.store import alerts, engine, links, outbox, people
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 from server.store.models import (
@@ -226,6 +226,26 @@ def test_two_who_sat_there_one_after_the_other_stay_two(
             merging.check(session, one, other)
 
 
+def test_who_was_replaced_before_tenures_were_kept_is_known_by_their_link(
+    table: Callable[..., Table], pair: tuple[int, int]
+) -> None:
+    table(3)
+    play_in(0, pair[0])
+    with engine.transaction() as session:
+        links.issue(session, "seat", pair[1], NOW, GAME)
+    with pytest.raises(NotOne):
+        join(pair)
+
+
+def test_two_who_had_seats_in_a_game_that_was_called_off_can_join(pair: tuple[int, int]) -> None:
+    game_id = create.create_game(wish(players=(KEPT, OTHER)), NOW)
+    with engine.transaction() as session:
+        session.execute(sa.update(Seat).where(Seat.game_id == game_id).values(status="seated"))
+        session.get_one(Game, game_id).status = "cancelled"
+    join(pair)
+    assert sum(seat.person_id == pair[0] for seat in seats_of(game_id)) == 1
+
+
 @pytest.mark.parametrize("looker", [0, 1])
 def test_who_has_viewed_hidden_hands_of_the_others_game_stays_apart(
     table: Callable[..., Table], pair: tuple[int, int], looker: int
@@ -265,6 +285,10 @@ def test_the_refusal_does_not_say_which_reason_holds(
     assert str(looked.value) == str(sat.value)
 
 
+HEARD_OF = [("invited", "invited"), ("seated", "invited"), ("invited", "seated")]
+"""Where an invitation is given up of which the organiser waited to hear."""
+
+
 @pytest.mark.parametrize(
     ("mine", "theirs", "stays"),
     [
@@ -288,6 +312,8 @@ def test_of_two_seats_in_a_game_that_has_not_begun_one_stays(
     found = [(seat.status, seat.person_id) for seat in seats_of(game_id)[1:]]
     assert sorted(found, key=str) == sorted([(stays, pair[0]), ("free", None)], key=str)
     assert [seat.cut for seat in seats_of(game_id) if seat.status == "free"] == [""]
+    told = [outbox.details(mail)["answer"] for mail in mails("answered")]
+    assert told == (["declined"] if (mine, theirs) in HEARD_OF else [])
 
 
 def test_two_who_agreed_to_play_in_one_game_that_has_not_begun_stay_two(pair: tuple[int, int]) -> None:
@@ -574,3 +600,16 @@ def test_people_who_share_nothing_are_not_touched(table: Callable[..., Table], p
     with engine.reading() as session:
         for person_id in game.people:
             assert people.find(session, session.get_one(Person, person_id).email or "") is not None
+
+
+@pytest.mark.parametrize("after", [{"silent": True}, {"cadence": "digest"}, {}])
+def test_a_game_on_hold_does_not_hold_its_player_up(
+    table: Callable[..., Table], pair: tuple[int, int], after: dict[str, Any]
+) -> None:
+    waiting_turn(table, pair[1])
+    with engine.transaction() as session:
+        session.execute(sa.update(Turn).where(Turn.game_id == GAME).values(refused=BOUNCED, refused_at=NOW))
+    play.quarantine(GAME, Fact("play_failed", {"fault": "ValueError"}), NOW)
+    both(pair, {}, after)
+    join(pair)
+    assert seats_of(GAME)[0].person_id == pair[0]
