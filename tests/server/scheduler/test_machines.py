@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,22 +17,16 @@ from server import create_app
 from server.demo.smtp_sink import free_port
 from server.scheduler.heartbeat import PARTS
 from server.store import engine
-from server.store.models import Game, Turn
+from server.store.models import Turn
 from server.store.processes import MACHINE_CLOCK
-from tests.conftest import begun
+from tests.conftest import Table, begun
 from tests.support import servers, wrong_clock
 from tests.support.databases import copied, migrate, settings
 from tests.support.ticks import give_to_bots
 
-HELD = 4.0
-"""Seconds for which a lock is held from outside: many times as long as the servers here wait for it."""
-IMPATIENT = """
-from datetime import timedelta
-from server.scheduler import heartbeat
-from server.store import engine
-engine.BUSY_SECONDS = 0.2
-heartbeat.SHORTEST_OUTAGE = timedelta(seconds=2)
-"""
+HELD = 3.0
+"""Seconds for which a lock is held from outside: many times as long as the server here waits for it."""
+IMPATIENT = "from server.store import engine; engine.BUSY_SECONDS = 0.2"
 
 
 class Outside:
@@ -78,39 +73,57 @@ def test_a_second_scheduler_with_a_wrong_clock_invents_no_outage(
 
 
 @pytest.fixture
-def busy(migrated_file: Path) -> Iterator[tuple[str, Path]]:
-    """Return the URL and the file of a database with an overdue turn, and with a game that bots play alone."""
+def played(migrated_file: Path) -> Iterator[tuple[str, Path, Table]]:
+    """Return the URL and the file of a database with two games, and the first of them."""
     with copied(migrated_file) as url:
         with create_app(settings(url)).app_context():
-            late, bots = begun(3, "late", engine.utc_now()), begun(3, "bots", engine.utc_now())
+            late = begun(3, "late", engine.utc_now())
+            bots = begun(3, "bots", engine.utc_now())
             give_to_bots(bots, range(3), "random")
             with engine.transaction() as session:
-                turn = session.get_one(Turn, (late.id, 0))
-                turn.started_at = turn.due_at = engine.utc_now()
-                session.get_one(Game, late.id).allowance = 1
+                session.execute(sa.update(Turn).values(bot=False))
             engine.db.engine.dispose()
-        yield url, Path(url.removeprefix("sqlite:///"))
+        yield url, Path(url.removeprefix("sqlite:///")), late
 
 
 def test_a_running_server_goes_on_after_a_lock_that_was_held_from_outside(
-    busy: tuple[str, Path], tmp_path: Path
+    played: tuple[str, Path, Table], tmp_path: Path
 ) -> None:
-    url, file = busy
+    url, file, game = played
     outside, port = Outside(url), free_port()
-    held = sqlite3.connect(file, isolation_level=None, timeout=30, check_same_thread=False)
-    held.execute("BEGIN IMMEDIATE")
-    end = threading.Timer(HELD, held.rollback)
-    end.start()
-    began = time.monotonic()
-    with servers.running(("serve", "--port", str(port)), url, tmp_path / "log", first=IMPATIENT) as server:
-        server.wait(lambda: servers.status(port) == 200, "the pages")
-        while time.monotonic() < began + HELD:
-            assert servers.status(port) == 200
-            time.sleep(0.2)
-        end.join()
+    log = tmp_path / "log"
+    held = sqlite3.connect(file, isolation_level=None, timeout=30)
+    with servers.running(("serve", "--port", str(port)), url, log, first=IMPATIENT) as server:
         server.wait_for_heartbeats(*PARTS)
-        played = "SELECT count(DISTINCT by) FROM entry WHERE by IN ('clock', 'bot')"
-        server.wait(lambda: outside.all(played) == ["2"], "the deadline and the bots")
+        held.execute("BEGIN IMMEDIATE")
+        held.execute("UPDATE turn SET bot = 1 WHERE game_id = 'bots'")
+        now = int(engine.utc_now().timestamp() * 1_000_000)
+        held.execute("UPDATE turn SET started_at = opened_at, due_at = ? WHERE game_id = 'late'", (now,))
+        held.execute("UPDATE game SET allowance = 0 WHERE id = 'late'")
+        held.execute("COMMIT")
+        held.execute("BEGIN IMMEDIATE")
+        end = time.monotonic() + HELD
+        while time.monotonic() < end:
+            assert servers.status(port) == 200
+            assert servers.status(port, f"/t/{game.tokens[0]}") == 200
+        assert moved(port, game.tokens[0]) == (503, True)
+        held.execute("ROLLBACK")
+        done = "SELECT count(DISTINCT by) FROM entry WHERE by IN ('clock', 'bot')"
+        server.wait(lambda: outside.all(done) == ["2"], "the deadline and the bots")
+        server.wait_for_heartbeats(*PARTS)
     held.close()
     assert outside.all("SELECT count(*) FROM game WHERE quarantine IS NOT NULL") == ["0"]
     assert outside.alerts() == []
+    for said in ("could not be played on; the next tick tries again", "job heartbeats failed"):
+        assert said in log.read_text()
+
+
+def moved(port: int, token: str) -> tuple[int, bool]:
+    """Make a move through the API; return its status, and whether it says when to come back."""
+    call = http.client.HTTPConnection("127.0.0.1", port, timeout=servers.PATIENCE)
+    body = json.dumps({"move": "pass", "seen": 1, "request_id": "r"})
+    call.request("POST", f"/api/v1/seats/{token}/moves", body, {"Content-Type": "application/json"})
+    answer = call.getresponse()
+    answer.read()
+    call.close()
+    return answer.status, "Retry-After" in answer.headers
