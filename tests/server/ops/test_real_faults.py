@@ -110,6 +110,17 @@ def test_a_read_only_file_system_is_named_before_any_owner(place: Path) -> None:
     )
 
 
+@pytest.mark.skipif(not can_mount(), reason="a full file system needs root, unshare and mount")
+def test_a_full_disk_is_named(place: Path) -> None:
+    small = (
+        'cp -r "$0" "$0.kept" && mount -t tmpfs -o size=8m none "$0" && cp -r "$0.kept/." "$0" && exec "$@"'
+    )
+    first, *_ = doctor(place, "unshare", "-m", "sh", "-c", small, str(place))
+    assert re.match(
+        rf"only \d MB free in {place}/instance: make room: without it no move can be stored", first
+    )
+
+
 @AS_ROOT
 def test_a_log_beside_the_database_with_another_owner_is_named(place: Path) -> None:
     log = place / "instance" / "byzanz.db-wal"
@@ -263,7 +274,8 @@ def test_a_wrong_clock_is_named_and_no_other_server(place: Path, by: str, told: 
     app = create_app(settings(f"sqlite:///{place}/instance/byzanz.db", base_url=base, secret_key=key))
     with serving(app, port, app):
         found = doctor(place, "faketime", "-f", by, BYZANZ_BASE_URL=base, FAKETIME_DONT_FAKE_MONOTONIC="1")
-    assert f"the clock of this machine is {told} that of the server at {base}" in "\n".join(found)
+    said = f"the clock of this machine is {told} that of the server at {base}: set the one that is wrong"
+    assert found[0].startswith(said), "before the heartbeats, which are older by this clock"
     assert not any("another server" in line for line in found)
 
 
