@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC
+from pathlib import Path
 
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -85,10 +88,20 @@ def _another_one(session: Session, settings: Settings) -> Iterator[Finding]:
     """Tell of an empty database while there is another one, which is probably the right one."""
     if session.scalar(select(func.count(Person.id))):
         return
-    if other := surroundings.elsewhere(settings):
+    other = surroundings.elsewhere(settings)
+    if other is not None and _has_people(other / home.DATABASE):
         file = config.database_file(settings)
         what = f"nobody is in {file}, and there is another database in {other / home.DATABASE}"
         yield Finding(False, what, f"set {home.HOME}={other} and restart, if players are missing their games")
+
+
+def _has_people(file: Path) -> bool:
+    """Whether anybody is in another database, which is only read."""
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM person LIMIT 1").fetchone() is not None
+    except sqlite3.Error:
+        return False
 
 
 def _clock(session: Session) -> Finding:

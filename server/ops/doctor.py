@@ -66,6 +66,7 @@ def findings(make_app: Callable[[Settings], Flask], check_all: bool) -> Iterator
             return
     if missing := config.missing_key(settings):
         yield Finding(False, *missing.split(": ", 1))
+    yield from reach.clock(settings)
     yield from surroundings.findings(settings)
     file = config.database_file(settings)
     if file is None or file.exists():

@@ -125,9 +125,8 @@ def _answer(settings: Settings) -> Iterator[Finding]:
             "if the address is another server's"
         )
         yield Finding(False, f"{base}/healthz answers {status} instead of reporting a healthy server", remedy)
-    elif "forwarded" not in told and (differs := _differs(settings)) is not None:
-        what = f"the clock of this machine is {apart(differs)} that of the server at {base}"
-        yield Finding(False, what, CLOCK_REMEDY)
+    elif "forwarded" not in told and _is_ours_by_its_clock(settings):
+        yield Finding(True, f"{base} leads to this server, whose clock differs")
     elif "forwarded" not in told:
         remedy = "correct BYZANZ_BASE_URL, or restart the server if its version or its settings have changed"
         yield Finding(False, f"at {base} another server answers, or one with another secret key", remedy)
@@ -137,18 +136,32 @@ def _answer(settings: Settings) -> Iterator[Finding]:
             yield Finding(False, f"everybody can read {base}/metrics", f"close it in the proxy; {SAMPLES}")
 
 
+def clock(settings: Settings) -> Iterator[Finding]:
+    """Compare this machine's clock with that of whatever answers at BYZANZ_BASE_URL; much else seems wrong if it is."""
+    differs = _differs(settings)
+    if differs is not None:
+        what = f"the clock of this machine is {apart(differs)} that of the server at {settings.base_url}"
+        yield Finding(False, what, CLOCK_REMEDY)
+
+
 def _differs(settings: Settings) -> timedelta | None:
-    """Return how far this machine's clock is ahead of that of our server, if it is so far that it rejects the proof."""
+    """Return how far this machine's clock is ahead of the server's, None if that is little or unknown."""
     try:
         with _asked(settings, "/healthz") as answer:
             theirs = parsedate_to_datetime(answer.getheader("Date", "")).astimezone(UTC)
-        differs = datetime.fromtimestamp(time.time(), UTC) - theirs
-        if abs(differs) <= WRONG_CLOCK:
-            return None
-        _, text = _fetch(settings, "/healthz", ago=round(differs.total_seconds() / PROOF_SECONDS))
     except (OSError, http.client.HTTPException, ValueError, TypeError):
         return None
-    return differs if "forwarded" in _told(text) else None
+    differs = datetime.fromtimestamp(time.time(), UTC) - theirs
+    return differs if abs(differs) > WRONG_CLOCK else None
+
+
+def _is_ours_by_its_clock(settings: Settings) -> bool:
+    """Whether the server knows the secret key, and only rejects our proof because the clocks differ."""
+    differs = _differs(settings)
+    if differs is None:
+        return False
+    _, text = _fetch(settings, "/healthz", ago=round(differs.total_seconds() / PROOF_SECONDS))
+    return "forwarded" in _told(text)
 
 
 def _fetch(settings: Settings, path: str, ago: int = 0) -> tuple[str, str]:

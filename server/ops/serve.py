@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
 import signal
@@ -36,6 +37,11 @@ WEB_THREADS = 128
 """Requests that each process of `web` answers at once: more than the half-sent ones that could fill it."""
 SCHEDULER = "scheduler"
 """The role of `serve` and `scheduler`, which one process on an SQLite file has."""
+LISTEN_REMEDIES = {
+    errno.EADDRINUSE: "stop the program that uses it, or choose another --port",
+    errno.EACCES: "choose a --port above 1023 and let the proxy pass on to it",
+    errno.EADDRNOTAVAIL: "choose a --host that this machine has",
+}
 NOTICE_SIGNALS = 1.0
 """Seconds between two looks of a main thread that only waits: a signal may have come to another thread."""
 LONGEST_REQUEST = 16 * 1024 * 1024
@@ -254,7 +260,8 @@ def listening(host: str, port: int) -> socket.socket:
         return _bound(*found[0])
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "no such host"
-        raise ConfigError(f"cannot listen on {host} port {port}: {why}") from error
+        remedy = LISTEN_REMEDIES.get(getattr(error, "errno", None) or 0, "correct --host or --port")
+        raise ConfigError(f"cannot listen on {host} port {port} ({why}): {remedy}") from error
 
 
 def _bound(family: int, kind: int, protocol: int, _name: str, address: tuple[Any, ...]) -> socket.socket:

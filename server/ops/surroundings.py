@@ -24,7 +24,7 @@ FS_IOC_GETFLAGS, FS_IMMUTABLE_FL = 0x80086601, 0x10
 """How Linux is asked for the attributes of a file, and the one that forbids changes."""
 BESIDE = ("-wal", "-shm", ".lock")
 """What lies beside an SQLite database while it is used, by the ends of the names."""
-USUAL_HOMES = (Path("/var/lib/byzanz"),)
+USUAL_HOMES = (Path("/var/lib/byzanz"), Path("/srv/byzanz"))
 """Where packages and containers keep the database (docs/deploy)."""
 PRIVATE_ENDINGS = (".local", ".localhost", ".lan", ".home.arpa", ".internal", ".test")
 

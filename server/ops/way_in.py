@@ -22,7 +22,7 @@ def note(settings: Settings, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     if (path := _path(settings)) is not None:
         with suppress(OSError):  # only doctor misses it
-            path.write_text(f"{host} {port}\n")
+            path.write_text(f"{socket.gethostname()} {host} {port}\n")
 
 
 def forget(settings: Settings) -> None:
@@ -36,7 +36,9 @@ def noted(settings: Settings) -> tuple[str, int] | None:
     """Return host and port where `mail-in` has last listened on this machine, None if that is unknown."""
     path = _path(settings)
     try:
-        host, port = path.read_text().split() if path is not None else ("", "")
+        machine, host, port = path.read_text().split() if path is not None else ("", "", "")
+        if machine != socket.gethostname():  # such as another container that shares the folder
+            return None
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), int(port)  # noqa: S104 - compared only
     except (OSError, ValueError):
         return None

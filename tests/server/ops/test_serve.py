@@ -9,6 +9,7 @@ import pytest
 from flask import Flask
 
 from server import i18n
+from server.config import ConfigError
 from server.ops import logs, serve
 from server.store import engine
 
@@ -60,3 +61,15 @@ def test_a_misspelt_setting_is_told_at_the_start(
     serve.web(app, "127.0.0.1", 0, 1)
     told = "BYZANZ_MAILURL is not a setting: did you mean BYZANZ_MAIL_URL?"
     assert told in [record.getMessage() for record in caplog.records]
+
+
+def test_a_port_that_is_taken_says_what_to_do() -> None:
+    with serve.listening("127.0.0.1", 0) as first:
+        first.listen()
+        port = first.getsockname()[1]
+        with pytest.raises(
+            ConfigError, match=rf"port {port} \(.*\): stop the program that uses it, or choose another"
+        ):
+            serve.listening("127.0.0.1", port)
+    with pytest.raises(ConfigError, match="choose a --host that this machine has"):
+        serve.listening("192.0.2.1", 8000)
