@@ -187,7 +187,7 @@ def test_where_quoted_lines_follow_an_address_the_quote_ends_with_them() -> None
 
 def test_a_sentence_with_an_address_leaves_doubt() -> None:
     text = "Well played!\nYou can reach me at alice@example.org from now on.\nSee you\n\n> q\n"
-    assert quoting.own_text(text, KNOWN, talk=True) == quoting.OwnText(known(text, talk=True), doubtful=True)
+    assert quoting.own_text(text, KNOWN, talk=True).doubtful
     assert known(text, talk=True) == ("Well played",)
     assert known(text) == (
         "Well played",
