@@ -357,12 +357,20 @@ def _without_courtesies(lines: Sequence[str], known: Known, talk: bool) -> tuple
             and not (talk and _goes_on(lines[index + 1 : index + MOST_BELOW]))
         ):
             break
+        if not found and not talk and _greets_us(line, text, known):
+            continue
         if visible(line) if talk else says_something(text) and not courtesies.is_courtesy(text):
             typed = line.replace("\xa0", " ").strip()
             apart = index > 0 and not visible(lines[index - 1])
             joins = index > 0 and _may_continue(lines[index - 1], typed)
             found.append(OwnLine(text, typed, joins, apart or typed.endswith((",", "，", "、", "!", "！"))))
     return _signed(found, known)
+
+
+def _greets_us(line: str, text: str, known: Known) -> bool:
+    """Whether the first line is a greeting of ours in whatever language: two or three words, our name and a comma."""
+    called = known.names_us(text) and 2 <= len(text.split()) <= 3
+    return called and line.rstrip().endswith((",", "!", "，", "！")) and courtesies.may_close(text)
 
 
 def _signed(found: list[OwnLine], known: Known) -> tuple[OwnLine, ...]:
@@ -394,7 +402,10 @@ def _is_signature(lines: Sequence[str], index: int, known: Known, talk: bool) ->
     names = known.signatures()
     below = filter(None, map(visible, itertools.islice(lines, index + 1, None)))
     return all(
-        courtesies.is_added(text, talk=talk) or normalize_line(text).casefold() in names for text in below
+        courtesies.is_added(text, talk=talk)
+        or courtesies.is_link(text)
+        or normalize_line(text).casefold() in names
+        for text in below
     )
 
 
