@@ -122,6 +122,11 @@ def may_close(text: str) -> bool:
     return short and plain and _SPEAKS_AGAINST.search(bare) is None
 
 
+def is_link(line: str) -> bool:
+    """Whether a line is nothing but a link, as programs add one below their name."""
+    return _LINK.fullmatch(line) is not None
+
+
 def begins_added(line: str) -> bool:
     """Whether a line begins with the words with which programs begin what they add, in English, Dutch and German."""
     return _SENT_FROM.fullmatch(line) is not None
@@ -133,8 +138,6 @@ def is_added(line: str, *, talk: bool) -> bool:
     Args:
         talk: people may talk about their telephones, so it must also say that something was sent.
     """
-    if _LINK.fullmatch(line):
-        return not talk
     if len(line) > LONGEST_ADDED or len(line.split()) > 2 * MOST_WORDS:
         return False
     sent, product = _SAYS_SENT.search(line) is not None, _NAMES_PRODUCT.search(line) is not None

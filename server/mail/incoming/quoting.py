@@ -26,6 +26,8 @@ SAY = re.compile(r"([\W_]*)say(?:\s*:\s*|\s+)(.*\S)", re.IGNORECASE)
 """A line of words to the table; whatever it mentions, it is no signature and begins no quote."""
 NARROWEST, WIDEST = 70, 80
 """Characters of a line at which mail programs break the text of their writers."""
+MOST_BELOW = 20
+"""Lines under a closing in which a signature would have to begin."""
 MOST_WRAPPED = 4
 """Lines into which a mail program breaks the words that introduce a quote."""
 
@@ -349,14 +351,26 @@ def _without_courtesies(lines: Sequence[str], known: Known, talk: bool) -> tuple
         text, saying = normalize_line(line), SAY.match(line)
         if not saying and _is_signature(lines, index, known, talk):
             break
-        if found and courtesies.is_closing(text) and not (talk and _goes_on(lines[index + 1 :])):
+        if (
+            found
+            and courtesies.is_closing(text)
+            and not (talk and _goes_on(lines[index + 1 : index + MOST_BELOW]))
+        ):
             break
+        if not found and not talk and _greets_us(line, text, known):
+            continue
         if visible(line) if talk else says_something(text) and not courtesies.is_courtesy(text):
             typed = line.replace("\xa0", " ").strip()
             apart = index > 0 and not visible(lines[index - 1])
             joins = index > 0 and _may_continue(lines[index - 1], typed)
             found.append(OwnLine(text, typed, joins, apart or typed.endswith((",", "，", "、", "!", "！"))))
     return _signed(found, known)
+
+
+def _greets_us(line: str, text: str, known: Known) -> bool:
+    """Whether the first line is a greeting of ours in whatever language: two or three words, our name and a comma."""
+    called = known.names_us(text) and 2 <= len(text.split()) <= 3
+    return called and line.rstrip().endswith((",", "!", "，", "！")) and courtesies.may_close(text)
 
 
 def _signed(found: list[OwnLine], known: Known) -> tuple[OwnLine, ...]:
@@ -385,9 +399,12 @@ def _is_signature(lines: Sequence[str], index: int, known: Known, talk: bool) ->
         talk and courtesies.begins_added(bare) and index > 0 and not visible(lines[index - 1])
     ):
         return False
-    below = [text for text in map(visible, lines[index + 1 :]) if text]
+    names = known.signatures()
+    below = filter(None, map(visible, itertools.islice(lines, index + 1, None)))
     return all(
-        courtesies.is_added(text, talk=talk) or normalize_line(text).casefold() in known.signatures()
+        courtesies.is_added(text, talk=talk)
+        or courtesies.is_link(text)
+        or normalize_line(text).casefold() in names
         for text in below
     )
 
@@ -397,7 +414,7 @@ def _goes_on(lines: Sequence[str]) -> bool:
     below = itertools.takewhile(
         lambda line: not _SIGNATURE.fullmatch(line), filter(None, map(visible, lines))
     )
-    return len(list(below)) > 2
+    return len(list(itertools.islice(below, 3))) > 2
 
 
 def _may_continue(above: str, line: str) -> bool:

@@ -281,7 +281,7 @@ def _speech(words: Mapping[str, Any] | None) -> str:
         if words.get("cut"):
             told.append(
                 gettext(
-                    "What begins with the line that has an email address or a link of yours or ours was taken for "
+                    "Everything from the line with an email address or a link of yours or ours was taken for "
                     "quoted text."
                 )
             )

@@ -32,6 +32,7 @@ from server.store.models import (
     StandingOrder,
     Tenure,
     Turn,
+    Word,
 )
 from tests.conftest import NOW, Table, settings
 
@@ -250,6 +251,9 @@ def test_only_the_addresses_of_turns_keep_their_purpose() -> None:
 
     upgrade()
     assert purposes() == ["reply", "talk", "seat"]
+    with engine.reading() as session:
+        shown = list(session.scalars(sa.select(Word.text).order_by(Word.number)))
+    assert shown == ["Byzanz <[address]> a écrit", "Open [link]", "Donaudampfschifffahrtsgesellschaft"]
     downgrade(revision="0023")
     assert purposes() == ["reply", "reply", "seat"]
 
@@ -264,6 +268,36 @@ def write_links(connection: sa.Connection) -> None:
     for number, (purpose, seq) in enumerate((("reply", 7), ("reply", None), ("seat", None)), 1):
         row = {"id": number, "purpose": purpose, "seq": seq, "person_id": 1, "created_at": NOW}
         connection.execute(links.values(nonce=b"", digest=str(number), **row))
+    game = {"slug": "byzanz", "rules": 1, "status": "running", "allowance": 60, "seed": "", "commitment": ""}
+    game |= {"created_at": NOW, "options": "{}", "time_zone": "UTC", "head": 0, "id": "g", "name": "G"}
+    insert_row(connection, tables.tables["game"], game)
+    said = (
+        "Byzanz <talk+abcdefghijklmnopqrstuvwx23@play.test> a écrit",
+        "Open https://play.test/t/abcdefghijklmnopqrstuvwx23?a=b",
+        "Donaudampfschifffahrtsgesellschaft",
+    )
+    for number, text in enumerate(said):
+        word = {
+            "game_id": "g",
+            "number": number,
+            "person_id": 1,
+            "seat": 0,
+            "text": text,
+            "at": NOW,
+            "seq": 1,
+        }
+        insert_row(connection, tables.tables["word"], word | {"request_id": str(number)})
+
+
+def insert_row(connection: sa.Connection, table: sa.Table, values: dict[str, Any]) -> None:
+    """Insert a row; columns that must have a value and are not given are empty, 0 or false."""
+    asked = (column for column in table.columns if not column.nullable and not column.primary_key)
+    blank = {
+        column.name: column.type.python_type()
+        for column in asked
+        if column.server_default is None and column.name not in values
+    }
+    connection.execute(table.insert().values(**(blank | values)))
 
 
 def stored() -> list[Fact]:

@@ -89,10 +89,21 @@ def test_no_mail_takes_long_to_read() -> None:
         "encoded": b"Subject: " + b"=?a?b?" * 600 + b"\n\npass\n",
         "continued": b"Subject: x\n" + b" y\n" * 100_000 + b"\npass\n",
         "nested": nested(3000),
+        "blocks": b"Content-Type: text/html\n\n" + b"<div>" * 40_000,
+        "formats": b"Content-Type: text/html\n\n" + b"<b><p>" * 33_000,
+        "fonts": b"Content-Type: text/html\n\n" + b"".join(b"<font size=%d>x" % n for n in range(12_000)),
+        "sheets": b"Content-Type: text/html\n\n<style>"
+        + b"div div{opacity:0}" * 2000
+        + b"</style>"
+        + b"<div>" * 20_000,
+        "closings": b"\n" + "Cu stimă,\nAlice\n".encode() * 9000,
+        "phones": b"\n" + b"iPhone\nx\n" * 20_000,
+        "dates": b"\n" + b"Byzanz 2026 11:00:\n" * 10_000,
     }
     for name, raw in hostile.items():
         before = time.process_time()
         reply.parse_reply(raw, "alice@example.org")
+        reply.parse_reply(raw, "alice@example.org", talk=True)
         bounces.parse_report(raw, "")
         assert time.process_time() - before < 20, name  # seconds of work; each takes a fraction of one
 

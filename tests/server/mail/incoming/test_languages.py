@@ -15,6 +15,9 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
 
 from byzanz.games import rules_of
 from server.mail.incoming import commands, receive, reply, words
@@ -111,6 +114,34 @@ def test_no_move_in_a_quote_is_played_in_any_language(turn: Turn, own: str) -> N
         page = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
         full = Turn("\n\n".join(paragraphs), page, turn.address)
         assert moves_in(make(own, language, full), full) in (None, [own]), (shape, code)
+
+
+PIECES = st.lists(
+    st.sampled_from(MOVES)
+    | st.sampled_from(("Bid for the lot, or pass.", "Your hand", "##- Reply above this line -##", ""))
+)
+
+
+@limits(max_examples=400, deadline=None)
+@given(
+    shape=st.sampled_from(list(SHAPES)),
+    code=st.sampled_from(list(LANGUAGES)),
+    own=st.sampled_from(("", "Hi!", "bid olive1 olive2")),
+    begins=PIECES,
+    ends=PIECES,
+)
+def test_whatever_a_quote_says_is_not_played(
+    shape: str, code: str, own: str, begins: list[str], ends: list[str]
+) -> None:
+    quoted = [
+        "Bid for the lot, or pass.",
+        *begins,
+        "##- Reply above this line -##",
+        *ends,
+        "https://byzanz.test/t/x",
+    ]
+    turn = Turn("\n\n".join(quoted), "".join(f"<p>{piece}</p>" for piece in quoted), "play+a@byzanz.test")
+    assert moves_in(SHAPES[shape](own, LANGUAGES[code], turn), turn) in (None, [own])
 
 
 @one_database

@@ -187,7 +187,7 @@ def test_where_quoted_lines_follow_an_address_the_quote_ends_with_them() -> None
 
 def test_a_sentence_with_an_address_leaves_doubt() -> None:
     text = "Well played!\nYou can reach me at alice@example.org from now on.\nSee you\n\n> q\n"
-    assert quoting.own_text(text, KNOWN, talk=True) == quoting.OwnText(known(text, talk=True), doubtful=True)
+    assert quoting.own_text(text, KNOWN, talk=True).doubtful
     assert known(text, talk=True) == ("Well played",)
     assert known(text) == (
         "Well played",
@@ -215,6 +215,16 @@ def test_a_block_of_headers_is_known_by_a_name_and_a_date(block: str) -> None:
     assert known(f"pass\n\n{block}\n\nbid olive1") == ("pass",)
     lines = block.replace("Byzanz", "x").replace("Alice Example", "x")
     assert len(known(f"pass\n\n{lines}\n\nbid olive1")) > 1
+
+
+@pytest.mark.parametrize(
+    "greeting", ["Kære Byzanz,", "Szanowny Byzanz!", "亲爱的 Byzanz，"]
+)
+def test_our_name_in_the_first_line_is_a_greeting(greeting: str) -> None:
+    assert known(f"{greeting}\n\npass\n\n> q") == ("pass",)
+    for other in ("Not Byzanz,", "Byzanz,", "Kære Byzanz 2,", "Kære Byzanz", "a b c Byzanz,", "Kære Bob,"):
+        assert len(known(f"{other}\n\npass")) == 2
+    assert len(known(f"pass\n{greeting}")) == 2
 
 
 # Closings and what phones add
@@ -256,7 +266,12 @@ def test_closings_and_what_programs_add_are_known_in_any_language(ending: str) -
             "\nblabla",
         ),
         *("\nHow about 3\nAlice", "\nBlabla?\nAlice", "\nBlabla\nBob", "\nBlabla\nAlice\nPS: blabla"),
-        *("my iPhone died\nbid olive1", "\nmy iPhone died, so wait", "\nBlabla" + " bla" * 20 + "\nAlice"),
+        *(
+            "https://elsewhere.example/x",
+            "my iPhone died\nbid olive1",
+            "\nmy iPhone died, so wait",
+            "\nBlabla" + " bla" * 20 + "\nAlice",
+        ),
     ],
 )
 def test_what_may_say_more_stays(ending: str) -> None:
