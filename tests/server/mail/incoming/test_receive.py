@@ -494,12 +494,17 @@ def test_an_absence_note_says_nothing_at_the_table(game: Table, box: Desk) -> No
 def test_a_mail_is_claimed_before_it_is_read(box: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[bytes] = []
     parse_report, parse_reply = bounces.parse_report, reply.parse_reply
-    monkeypatch.setattr(
-        bounces, "parse_report", lambda raw, *args: (read.append(raw), parse_report(raw, *args))[1]
-    )
-    monkeypatch.setattr(
-        reply, "parse_reply", lambda raw, *args, **how: (read.append(raw), parse_reply(raw, *args, **how))[1]
-    )
+
+    def reports(raw: bytes, *args: str) -> bounces.BounceReport:
+        read.append(raw)
+        return parse_report(raw, *args)
+
+    def replies(raw: bytes, sender: str, *, talk: bool) -> reply.Reply:
+        read.append(raw)
+        return parse_reply(raw, sender, talk=talk)
+
+    monkeypatch.setattr(bounces, "parse_report", reports)
+    monkeypatch.setattr(reply, "parse_reply", replies)
     monkeypatch.setattr(heads, "report_missing", lambda text, _now: read.append(text.encode()))
     for _ in range(3):
         box.write("pass")
