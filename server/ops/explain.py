@@ -144,7 +144,8 @@ def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
     known = "" if person.seen_at is None else f", last here {_at(person.seen_at)}"
     yield f"Person {person.id}, since {_at(person.created_at)}{known}{', moderator' if person.moderator else ''}."
     if person.unreachable:
-        yield f"A mail server rejects the address: {person.unreachable}"
+        says = "rejects the address" if person.retry_at is None else "does not take emails for now"
+        yield f"A mail server {says}: {person.unreachable}"
     if person.suppressed:
         yield f"Only requested email goes to the address: {person.suppressed}"
     if person.silent:

@@ -34,7 +34,9 @@ FOR_OTHERS = 64 * 1024
 LONGEST_LINE = 300
 MOST_LINES = 1000
 _STATUS = re.compile(r"(?<![0-9.])([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
-_CODE = re.compile(r"(?<![0-9.])([45])[0-9]{2}[ -]")
+_CODE = re.compile(r"(?<![0-9.])([45])[0-9]{2}[ -](?=[^0-9 ])")
+_REPLY = re.compile(r"(?<![0-9.])[45][0-9]{2}[ -]#?[45]\.[0-9]{1,3}\.[0-9]{1,3}\b")
+"""A code followed by an enhanced one: no telephone number and no date looks like it."""
 _COPY = re.compile(
     r"[\s>]*(?:return-path|received|dkim-signature|authentication-results|x-spam-\w+) ?:"
     r"|[ >]*-{2,}.{0,40}\b(?:copy|original|below|returned|headers|kopie|message follows)\b",
@@ -199,15 +201,22 @@ def _from_text(message: Part, by_a_server: bool = False) -> BounceReport:
     certain = _is_by_a_mail_server(message, sender, text)
     if not certain and (automatic.answers_by_itself(message) or not by_a_server):
         return BounceReport("nothing", Fact("no_report"))
-    lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
+    told = text if certain else "\n".join(line for line in text.split("\n") if _is_reply(line))
+    lasting = [found[1] for found in (_STATUS.search(told), _CODE.search(told)) if found]
     words = text if certain else ""
-    cause = causes.recognized(_coded_line(text)) or causes.recognized(words)
+    cause = causes.recognized(_coded_line(told)) or causes.recognized(words)
     diagnostic = quoted(_telling_line(text, cause) or subject)
     if _DELAYED.search(subject) or (not _FAILED.search(subject + words) and _DELAYED.search(words)):
         return BounceReport("delayed", diagnostic)
     if "5" in lasting or _FAILED.search(subject + " " + words) or (certain and cause and "4" not in lasting):
         return BounceReport(cause or "failed", diagnostic)
     return BounceReport("delayed" if "4" in lasting else "nothing", diagnostic)
+
+
+def _is_reply(line: str) -> bool:
+    """Whether a line quotes a mail server rather than a date (5.4.26) or a telephone number."""
+    coded = _REPLY.search(line) or _CODE.match(line.strip())
+    return bool(coded or (_STATUS.search(line) and causes.recognized(_STATUS.sub(" ", line))))
 
 
 def _is_by_a_mail_server(message: Part, sender: str, text: str) -> bool:
