@@ -136,9 +136,12 @@ def _complaint(message: Part, parts: list[Part]) -> BounceReport | None:
     """Return what a complaint says: a report of RFC 5965, or the copy of our mail that Hotmail sends (JMRP)."""
     feedback = next((part for part in parts if part.kind == "message/feedback-report"), None)
     if feedback is None:
-        copies = (mime.parse(part.body).headers for part in parts if part.kind == "message/rfc822")
-        named = any(name == "x-hmxmroriginalrecipient" for headers in copies for name, _value in headers)
-        return BounceReport("complaint", quoted(reply.subject(message))) if named else None
+        copies = [mime.parse(part.body) for part in parts if part.kind == "message/rfc822"]
+        named = any(copy.header("x-hmxmroriginalrecipient") for copy in copies)
+        said = reply.subject(message).lower().startswith("complaint about message from")
+        return (
+            BounceReport("complaint", quoted(reply.subject(message))) if named or (said and copies) else None
+        )
     fields = dict(_fields(feedback.text()))
     kind = fields.get("feedback-type", "abuse").lower()
     if kind in ("not-spam", "auth-failure", "dmarc"):
