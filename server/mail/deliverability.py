@@ -247,7 +247,7 @@ def mend_all(since: datetime, moderator_id: int, reason: str, now: datetime) -> 
 
 def alert_keys(person_id: int, game_ids: Iterable[str]) -> list[str]:
     """Return the keys of the alerts that quote what a mail server said about a person."""
-    return [f"complaint:{person_id}", *(_alert_key(game_id, person_id) for game_id in game_ids)]
+    return [BLOCKED, f"complaint:{person_id}", *(_alert_key(game_id, person_id) for game_id in game_ids)]
 
 
 def _alert_key(game_id: str, person_id: int) -> str:

@@ -146,7 +146,8 @@ def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
     if zone := people.unknown_zone(session, person.id):
         yield f"This machine does not know their time zone {zone!r}; each table's counts instead."
     if person.unreachable:
-        yield f"A mail server rejects the address: {person.unreachable}"
+        says = "rejects the address" if person.retry_at is None else "does not take emails for now"
+        yield f"A mail server {says}: {person.unreachable}"
     if person.suppressed:
         yield f"Only requested email goes to the address: {person.suppressed}"
     if person.silent:

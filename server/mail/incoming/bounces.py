@@ -34,7 +34,9 @@ FOR_OTHERS = 64 * 1024
 LONGEST_LINE = 300
 MOST_LINES = 1000
 _STATUS = re.compile(r"(?<![0-9.])([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
-_CODE = re.compile(r"(?<![0-9.])([45])[0-9]{2}[ -]")
+_CODE = re.compile(r"(?<![0-9.])([45])[0-9]{2}[ -](?=[^0-9 ])")
+_REPLY = re.compile(r"(?<![0-9.])[45][0-9]{2}[ -]#?[45]\.[0-9]{1,3}\.[0-9]{1,3}\b")
+"""A code followed by an enhanced one: no telephone number and no date looks like it."""
 _COPY = re.compile(
     r"[\s>]*(?:return-path|received|dkim-signature|authentication-results|x-spam-\w+) ?:"
     r"|[ >]*-{2,}.{0,40}\b(?:copy|original|below|returned|headers|kopie|message follows)\b",
@@ -134,9 +136,12 @@ def _complaint(message: Part, parts: list[Part]) -> BounceReport | None:
     """Return what a complaint says: a report of RFC 5965, or the copy of our mail that Hotmail sends (JMRP)."""
     feedback = next((part for part in parts if part.kind == "message/feedback-report"), None)
     if feedback is None:
-        copies = (mime.parse(part.body).headers for part in parts if part.kind == "message/rfc822")
-        named = any(name == "x-hmxmroriginalrecipient" for headers in copies for name, _value in headers)
-        return BounceReport("complaint", quoted(reply.subject(message))) if named else None
+        copies = [mime.parse(part.body) for part in parts if part.kind == "message/rfc822"]
+        named = any(copy.header("x-hmxmroriginalrecipient") for copy in copies)
+        said = reply.subject(message).lower().startswith("complaint about message from")
+        return (
+            BounceReport("complaint", quoted(reply.subject(message))) if named or (said and copies) else None
+        )
     fields = dict(_fields(feedback.text()))
     kind = fields.get("feedback-type", "abuse").lower()
     if kind in ("not-spam", "auth-failure", "dmarc"):
@@ -199,15 +204,22 @@ def _from_text(message: Part, by_a_server: bool = False) -> BounceReport:
     certain = _is_by_a_mail_server(message, sender, text)
     if not certain and (automatic.answers_by_itself(message) or not by_a_server):
         return BounceReport("nothing", Fact("no_report"))
-    lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
+    told = text if certain else "\n".join(line for line in text.split("\n") if _is_reply(line))
+    lasting = [found[1] for found in (_STATUS.search(told), _CODE.search(told)) if found]
     words = text if certain else ""
-    cause = causes.recognized(_coded_line(text)) or causes.recognized(words)
+    cause = causes.recognized(_coded_line(told)) or causes.recognized(words)
     diagnostic = quoted(_telling_line(text, cause) or subject)
     if _DELAYED.search(subject) or (not _FAILED.search(subject + words) and _DELAYED.search(words)):
         return BounceReport("delayed", diagnostic)
     if "5" in lasting or _FAILED.search(subject + " " + words) or (certain and cause and "4" not in lasting):
         return BounceReport(cause or "failed", diagnostic)
     return BounceReport("delayed" if "4" in lasting else "nothing", diagnostic)
+
+
+def _is_reply(line: str) -> bool:
+    """Whether a line quotes a mail server rather than a date (5.4.26) or a telephone number."""
+    coded = _REPLY.search(line) or _CODE.match(line.strip())
+    return bool(coded or (_STATUS.search(line) and causes.recognized(_STATUS.sub(" ", line))))
 
 
 def _is_by_a_mail_server(message: Part, sender: str, text: str) -> bool:

@@ -9,21 +9,30 @@ from typing import NamedTuple
 from flask_babel import gettext
 
 from server.i18n import N_
+from server.mail import causes
 from server.store import facts
 from server.store.facts import Fact
 
+FULL, REFUSES = N_("the mailbox is full"), N_("it refuses our emails")
+NO_ADDRESS, CLOSED, REJECTED = (
+    N_("the address does not exist"),
+    N_("the mailbox is closed"),
+    N_("it rejects the address"),
+)
+OF_ADDRESSES = (FULL, NO_ADDRESS, CLOSED, REJECTED)
+"""What some servers also say when they object to us."""
 MEANINGS = (
     (r"5\.1\.(?:2|8)|[45]\.4\.4", N_("the domain of the address does not exist")),
-    (r"5\.1\.\d+|551|553", N_("the address does not exist")),
-    (r"[45]\.2\.2|552", N_("the mailbox is full")),
-    (r"5\.2\.1", N_("the mailbox is closed")),
+    (r"5\.1\.\d+|551|553", NO_ADDRESS),
+    (r"[45]\.2\.2|552", FULL),
+    (r"5\.2\.1", CLOSED),
     (r"[45]\.(?:2\.3|3\.4)", N_("the email is too large for it")),
     (r"530|534|535|5\.7\.(?:8|9|11)", N_("it does not accept our user name and password")),
     (r"5\.7\.\d+", N_("it refuses our emails, perhaps as spam")),
     (r"4\.7\.\d+|421|450|451|454", N_("it asks us to try again later")),
     (r"452|4\.3\.1", N_("it has no room at the moment")),
-    (r"550", N_("it rejects the address")),
-    (r"554", N_("it refuses our emails")),
+    (r"550", REJECTED),
+    (r"554", REFUSES),
 )
 """Codes of an answer (RFC 5321, RFC 3463), as they begin it, with what they mean; the first that fits counts."""
 _CODES = re.compile(r"\W*([245]\d\d)\b(?:[ -]+([245]\.\d{1,3}\.\d{1,3})\b)?")
@@ -61,8 +70,15 @@ def meaning(answer: str) -> str:
     for code in filter(None, found):
         for pattern, meant in MEANINGS:
             if re.fullmatch(pattern, code):
-                return str(gettext(meant))
+                return str(gettext(_agreed(meant, answer)))
     return ""
+
+
+def _agreed(meant: str, answer: str) -> str:
+    """Return a meaning that does not contradict what the server has made of the answer."""
+    if meant in OF_ADDRESSES and causes.is_full(answer):
+        return FULL
+    return REFUSES if meant in OF_ADDRESSES and causes.cause_of(answer) == "ours" else meant
 
 
 def _words(fact: Fact) -> Iterator[str]:

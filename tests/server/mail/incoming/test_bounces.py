@@ -436,7 +436,25 @@ def test_a_status_without_a_reply_is_explained_by_the_words_beside_it() -> None:
 
 
 def test_hotmail_complains_with_a_copy_of_our_mail_alone() -> None:
-    head = b"From: staff@hotmail.example\nSubject: complaint about message from 192.0.2.1\n"
-    parts = b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: message/rfc822\n\n%b: a@b\n\nBid\n--b--\n"
-    assert verdict(head + parts % b"X-HmXmrOriginalRecipient")[0] == "complaint"
-    assert verdict(head + parts % b"X-Original-Recipient")[0] == "nothing"
+    head = b"From: staff@hotmail.example\nSubject: %b\nContent-Type: multipart/mixed; boundary=b\n\n--b\n"
+    copy = head + b"Content-Type: message/rfc822\n\n%b: a@b\n\nBid\n--b--\n"
+    about = b"complaint about message from 192.0.2.1"
+    assert verdict(copy % (b"x", b"X-HmXmrOriginalRecipient"))[0] == "complaint"
+    assert verdict(copy % (about, b"To")) == ("complaint", "complaint about message from 192.0.2.1")
+    assert verdict(copy % (b"x", b"To"))[0] == "nothing"
+    assert verdict(head % about + b"\nHello.\n--b--\n")[0] == "nothing"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Ich bin vom 4.3.26 bis zum 5.4.26 unterwegs.",
+        "Call 555 1234 or 450-480.",
+        "Tel. 555 123 456",
+        "555 1234 is my number",
+        "Back on 5.4.26.",
+    ],
+)
+def test_neither_a_date_nor_a_telephone_number_is_a_code(note: str) -> None:
+    raw = f"From: Office <office@example.org>\nSubject: Byzanz\n\nI am away.\n{note}\n".encode()
+    assert bounces.parse_report(raw, "", "alice@example.org").kind == "nothing"

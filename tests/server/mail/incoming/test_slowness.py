@@ -112,7 +112,7 @@ SHAPES = {name: repeated(name) for name in REPEATED} | {
     "a long line in base64 within": in_base64_within,
     "parts in parts": nested,
 }
-SMALL, MOST = 64_000, 1_000_000
+SMALL, MOST = 32_000, 1_000_000
 NOISE = 0.003
 """Seconds that decide nothing."""
 
