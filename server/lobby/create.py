@@ -45,6 +45,7 @@ class GameRequest:
         keep_going: a day after its end, the next game of the same people is offered by itself.
         asks: the percentage of decisions that a player who takes a free seat must have answered in time; 0: any.
         talk: those seated may talk beside the log.
+        options: of the rules, as a game keeps them.
     """
 
     organiser: Guest
@@ -62,6 +63,7 @@ class GameRequest:
     keep_going: bool = False
     asks: int = 0
     talk: bool = True
+    options: str = "{}"
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -171,6 +173,7 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
         keep_going=request.keep_going,
         asks=request.asks,
         talk=request.talk,
+        options=request.options,
     )
     session.add(game)
     session.flush()

@@ -125,7 +125,7 @@ def _make(
     request = _request(game, turned, host)
     persons = {seat.person.email: seat.person for seat in seats if seat.person} | {host.email: host}
     made = create_rows(session, request, {address or "": person for address, person in persons.items()}, now)
-    made.options, made.talk, made.status = game.options, game.talk, "inviting"
+    made.status = "inviting"
     session.add(Rematch(after_id=game.id, game_id=made.id))
     renumber(session, made, _order(turned, host_id))
     _invite(session, made, host_id, now, seated=seated)
@@ -149,6 +149,8 @@ def _request(game: Game, turned: Sequence[Seat], host: Person) -> GameRequest:
         listed=game.listed,
         keep_going=game.keep_going,
         asks=game.asks if game.listed else 0,
+        talk=game.talk,
+        options=game.options,
     )
 
 

@@ -7,6 +7,7 @@ where the first one led. `SETS`, `ASKS` and `OWN` name the forms that need none.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import secrets
 import time
@@ -24,6 +25,8 @@ from server.play import REQUEST_ID
 from server.store import engine, submissions
 from server.store.submissions import Repeated
 from server.web import belongs
+
+LOGGER = logging.getLogger(__name__)
 
 OWN = {
     "turn.move": "the log holds the request id",
@@ -85,7 +88,7 @@ ASKS = {
 """Forms that ask for an email: asked again, it is wanted again, within the limits of the outbox."""
 WAIT = 2.0
 """Seconds that a repetition waits for the answer to the first request."""
-_FORM = re.compile(r"<form\b[^>]*\bmethod=\"post\"[^>]*>", re.IGNORECASE)
+_FORM = re.compile(r"(<form\b[^>]*\bmethod=\"post\"[^>]*>)(.*?)(?=</form>)", re.IGNORECASE | re.DOTALL)
 _ACTION = re.compile(r"\baction=\"([^\"]*)\"")
 
 
@@ -111,14 +114,10 @@ def _begin() -> AnyResponse | None:
     request = flask.request
     engine.first_write(None)
     flask.g.submission = None
-    if (
-        request.method != "POST"
-        or not request.endpoint
-        or not is_once(request.endpoint, request.form.get("do"))
-    ):
+    if request.method != "POST" or not request.endpoint or not is_once(request.endpoint):
         return None
     request_id = request.form.get("request_id", "")
-    if not REQUEST_ID.fullmatch(request_id):
+    if not REQUEST_ID.fullmatch(request_id) or not is_once(request.endpoint, request.form.get("do", "")):
         return None
     key = _key(request_id)
     if submissions.find(key) is not None:
@@ -149,17 +148,17 @@ def _answer(key: str) -> AnyResponse:
 
 
 def _end(response: Response) -> Response:
-    key = flask.g.get("submission")
-    if key is None or not engine.has_written():
-        return response
+    key, written = flask.g.get("submission"), engine.has_written()
     engine.first_write(None)
+    if key is None or not written:
+        return response
     try:
         if response.status_code >= 400:
             submissions.forget(key)
         else:
             submissions.answered(key, response.location or "")
     except DBAPIError:
-        flask.current_app.logger.warning("the answer to a form was not stored")
+        LOGGER.warning("the answer to a form was not stored")
     return response
 
 
@@ -177,7 +176,7 @@ def _put_ids(response: Response) -> Response:
 
 
 def _with_id(form: re.Match[str]) -> str:
-    action = _ACTION.search(form[0])
+    action = _ACTION.search(form[1])
     path = urlsplit(action[1]).path if action else flask.request.path
     root = flask.request.script_root
     try:

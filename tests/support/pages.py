@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
@@ -18,6 +19,11 @@ class Browser(FlaskClient):
     def __init__(self, *words: Any, **more: Any) -> None:
         super().__init__(*words, **more)
         self.environ_base["HTTP_REFERER"] = f"{self.application.config['BYZANZ'].base_url}/"
+
+
+def without_ids(html: str) -> str:
+    """Return a page without the fresh request ids of its forms, to be compared with another."""
+    return re.sub(r'(name="request_id" value=")[^"]*', r"\1", html)
 
 
 @dataclass

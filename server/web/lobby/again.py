@@ -27,6 +27,8 @@ class Group:
         others: the seats of the others.
         complete: nobody is missing.
         fields: what the form says at first.
+        bots: their kinds.
+        options: of the rules.
     """
 
     token: str
@@ -34,6 +36,13 @@ class Group:
     others: Sequence[Seat]
     complete: bool
     fields: dict[str, str]
+    bots: Sequence[str]
+    options: str
+
+    def bots_of(self, count: int, strength: str) -> Sequence[str]:
+        """Return the kinds of the bots that the form asks for: those of the last game if nothing was changed."""
+        same = self.bots and (count, strength) == (len(self.bots), self.bots[0])
+        return self.bots if same else [strength] * count
 
     def chosen(self) -> list[Guest]:
         """Return those whom the posted form still invites."""
@@ -63,12 +72,16 @@ def group_of(session: Session, access: SeatAccess) -> Group:
     ready = rematch.invitable(session, seats, host.id)
     others = [seat for seat in ready if seat.person is not None and seat.person_id != host.id]
     complete = len(ready) == len(seats)
-    return Group(links.token(access.link), host, others, complete, _fields(game, seats, host.id))
-
-
-def _fields(game: Game, seats: Sequence[Seat], host_id: int) -> dict[str, str]:
-    pace = TimeControl(game.allowance, game.bank, game.days_off)
     bots = [seat.bot for seat in seats if seat.bot]
+    fields = _fields(game, seats, host.id, len(seats) - len(ready), bots)
+    return Group(links.token(access.link), host, others, complete, fields, bots, game.options)
+
+
+def _fields(
+    game: Game, seats: Sequence[Seat], host_id: int, missing: int, bots: Sequence[str]
+) -> dict[str, str]:
+    """Return every setting of the game; seats of missing people are free if all can see the table."""
+    pace = TimeControl(game.allowance, game.bank, game.days_off)
     fields = {
         "title": rematch.next_name(game.name, LONGEST_NAME),
         "game": game.slug,
@@ -81,6 +94,9 @@ def _fields(game: Game, seats: Sequence[Seat], host_id: int) -> dict[str, str]:
         "bank": str(pace.bank),
         "listed": "yes" if game.listed else "",
         "keep_going": "yes" if game.keep_going else "",
+        "talk": "yes" if game.talk else "",
+        "asks": str(game.asks),
+        "free": str(missing if game.listed else 0),
     }
     fields |= {"strength": bots[0]} if bots else {}
     fields |= {f"same_{seat.seat}": "yes" for seat in seats}

@@ -154,22 +154,26 @@ def _read_request(group: Group | None) -> create.GameRequest:
     """Return the game that the form requests."""
     fields = flask.request.form
     address = group.host.email if group else fields.get("address")
+    strength, bots, free = fields.get("strength", DEFAULT_BOT), _read_count("bots"), _read_count("free")
+    asks = pace.read_number("asks", 0)
     return create.GameRequest(
         organiser=Guest(fields.get("name", ""), address or ""),
         slug=fields.get("game", offered()[0].slug),
         name=fields.get("title", ""),
         time_control=pace.read_time_control(),
         players=[*(group.chosen() if group else ()), *_read_friends()],
-        bots=[fields.get("strength", DEFAULT_BOT)] * _read_count("bots"),
-        free=_read_count("free"),
+        bots=group.bots_of(bots, strength) if group else [strength] * bots,
+        free=free,
         time_zone=fields.get("time_zone", "UTC"),
         plays="plays" in fields,
         listed="listed" in fields,
         language=i18n.current_language(),
         message=fields.get("message", ""),
         keep_going="keep_going" in fields,
-        asks=pace.read_number("asks", 0),
+        # A group's form begins with what its last table asked for, which is nothing to say without a free seat.
+        asks=asks if free or not group else 0,
         talk="talk" in fields,
+        options=group.options if group and fields.get("game") == group.fields["game"] else "{}",
     )
 
 

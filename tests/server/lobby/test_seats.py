@@ -14,6 +14,7 @@ from server.lobby import create, invitations, organiser
 from server.play import history
 from server.store import engine
 from server.store.models import Seat
+from server.validation import Guest
 from tests.server.lobby.test_fixed_before import about, finished, order
 from tests.support.busy_table import elsewhere
 from tests.support.invitations import (
@@ -127,3 +128,21 @@ def test_somebody_who_has_declined_is_invited_again(now: datetime) -> None:
     assert len(mails("invite", BOB)) == 2
     with pytest.raises(Closed):
         organiser.invite_again(host, 1, now)
+
+
+def test_nobody_at_a_table_looks_like_somebody_else() -> None:
+    now = engine.utc_now()
+    game_id, _host = invited(now)
+    link = token("invite", BOB, game_id, now)
+    for twin in ("Аlice", "ALICE", "AIice", "A1ice", "Ａlice"):
+        with pytest.raises(InvalidInput, match="already called"):
+            invitations.accept(link, twin, "bob cuts", now)
+    invitations.accept(link, "Алиса", "bob cuts", now)
+    assert "Алиса" in {seat.name for seat in seats_of(game_id)}
+
+
+def test_guests_whose_names_look_alike_get_numbers() -> None:
+    game_id, _host = invited(
+        engine.utc_now(), players=(Guest("Аlice", BOB.address), Guest("alice", CHARLIE.address))
+    )
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Аlice 2", "alice 3"]

@@ -37,6 +37,7 @@ from tests.support.folders import STATIC
 from tests.support.invitations import everything
 from tests.support.log_secrets import secrets_in, tokens
 from tests.support.mail_servers import Pigeons
+from tests.support.pages import without_ids
 from tests.support.routes import BODIES, VISITORS, address, routes, visitors
 from tests.support.scene import BASE, UNKNOWN, Scene, scene
 
@@ -244,7 +245,7 @@ def test_forms_without_the_guard_look_at_no_cookie(there: Scene) -> None:
 
 def _page_of(answer: Any) -> tuple[int, str]:
     """Return the status and the page without its header, which counts the games of who is signed in."""
-    return answer.status_code, re.sub(r"<nav.*?</nav>", "", answer.text, count=1)
+    return answer.status_code, without_ids(re.sub(r"<nav.*?</nav>", "", answer.text, count=1))
 
 
 def test_a_cookie_cannot_be_made_or_bent(there: Scene) -> None:
