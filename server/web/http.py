@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import time
 from collections.abc import Mapping
@@ -12,8 +11,7 @@ from zoneinfo import ZoneInfo
 
 from flask import Flask, abort, current_app, g, make_response, render_template, request
 from flask_babel import format_datetime, gettext
-from flask_limiter import Limiter
-from flask_limiter.util import get_remote_address
+from flask_limiter import ApplicationLimit, Limiter
 from flask_wtf.csrf import CSRFProtect
 from sqlalchemy.orm import Session
 
@@ -23,32 +21,40 @@ from server.errors import Refused
 from server.store import engine, links
 from server.store.engine import utc_now
 from server.store.links import SeatAccess
-from server.web import locale
+from server.web import locale, visitor
 from server.web.plain_sheet import in_words
 
 csrf = CSRFProtect()
 """Protects every POST authorised by a cookie; pages authorised by a token in the URL are exempt."""
 
 
-NETWORK_BITS = 64
-"""One visitor has all IPv6 addresses that share these first bits."""
 LARGEST_STEP = 60.0
 """Seconds; the machine's clock ends the counts, so they are forgotten when it jumps further than this."""
 
 
-def visitor() -> str:
-    """Return the address by which all limits count: that of the visitor's network, if it is of IPv6."""
-    address = get_remote_address()
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, ipaddress.IPv4Address) or found.ipv4_mapped:
-        return str(getattr(found, "ipv4_mapped", None) or found)
-    return str(ipaddress.IPv6Network((int(found), NETWORK_BITS), strict=False))
+def _smallest() -> str:
+    return visitor.networks()[0]
 
 
-limiter = Limiter(visitor, storage_uri="memory://", default_limits=["600/minute"])
+def _largest() -> str:
+    return visitor.networks()[-1]
+
+
+def _is_reading() -> bool:
+    return request.method in ("GET", "HEAD", "OPTIONS")
+
+
+limiter = Limiter(
+    _smallest,
+    storage_uri="memory://",
+    default_limits=["600/minute"],
+    application_limits=[
+        ApplicationLimit("2400/minute", _largest, scope="all"),
+        ApplicationLimit("600/minute", _largest, exempt_when=_is_reading, scope="changes"),
+    ],
+)
+"""Limits what one visitor may ask of this process: all addresses of a /64 of IPv6 are one visitor, and so are, for all
+that they do together, those of a /48 or of a /24 of IPv4."""
 
 
 def _spent() -> int:
