@@ -36,6 +36,7 @@ from server.store.models import (
     Mute,
     Notes,
     Person,
+    Presence,
     Reliability,
     Seat,
     Standing,
@@ -71,6 +72,7 @@ def erase(person_id: int, now: datetime) -> bool:
             BrowserSession,
             Absence,
             Link,
+            Presence,
             IncomingMail,
             Conduct,
             Reliability,
@@ -158,7 +160,7 @@ def _forget_words(
 def _clear(person: Person) -> None:
     person.email, person.name = None, NAME
     person.time_zone = person.language = person.quiet_from = person.quiet_to = None
-    person.unreachable = person.suppressed = person.seen_at = person.lost_at = person.retry_at = None
+    person.unreachable = person.suppressed = person.lost_at = person.retry_at = None
     person.moderator, person.silent, person.cadence = False, True, "each"
     person.accepted = person.no_invitations = False
     person.silenced_until = person.silenced_why = None

@@ -30,6 +30,7 @@ from server.store.models import (
     Mute,
     Notes,
     Person,
+    Presence,
     Reliability,
     Seat,
     Standing,
@@ -40,8 +41,9 @@ from server.store.models import (
 )
 
 FILE_NAME = "byzanz.zip"
-SECRET = {"digest", "nonce", "seed", "said", "noted"}
-"""Columns that are left out: they would open something, reveal a deal, or tell what others say and note unseen.
+SECRET = {"digest", "nonce", "seed", "said", "noted", "origin", "used_by"}
+"""Columns that are left out: they would open something, reveal a deal, or tell what others say and note unseen, or from
+which networks they write.
 
 So are the numbers that the database gives to rows: their gaps would tell how many orders and words others have.
 """
@@ -62,7 +64,7 @@ def archive(session: Session, person_id: int) -> bytes:
     for table in (Absence, BrowserSession, IncomingMail, Link, ModeratorAction, Wish):
         theirs = select(table).where(table.person_id == person_id).order_by(table.id)
         files[f"{table.__tablename__}.json"] = _rows(session.scalars(theirs))
-    for beside in (Tenure, Standing, Conduct):
+    for beside in (Tenure, Standing, Conduct, Presence):
         kept = select(beside).where(beside.person_id == person_id).order_by(beside.game_id)
         files[f"{beside.__tablename__}.json"] = _rows(session.scalars(kept))
     shown = select(Reliability).where(Reliability.person_id == person_id)

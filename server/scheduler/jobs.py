@@ -27,7 +27,7 @@ from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.play.positions import NoRules
 from server.scheduler import heartbeat
-from server.store import alerts, outbox, totals
+from server.store import alerts, outbox, presence, totals
 from server.store.engine import reading, truncate_log
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
@@ -232,6 +232,7 @@ def tick_purge(now: datetime, tick: float) -> int:
             return 0
     receive.purge(now)
     handles.purge(now)
+    presence.purge(now)
     trials.end_old(now)
     reports.purge(now)
     return outbox.purge(now)

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from byzanz.moves import RulesError
 from server import i18n
 from server.errors import Refused
-from server.store import engine, links
+from server.store import engine, links, presence
 from server.store.engine import utc_now
 from server.store.links import SeatAccess
 from server.web import locale, visitor
@@ -169,13 +169,28 @@ def sentence_if_unsure() -> str | None:
 def seat_access(session: Session, token: str) -> SeatAccess:
     """Return the seat that a link opens, or answer the request with the page for a dead link."""
     access = links.seat_access(session, token, utc_now()) or unknown_link(token)
-    remember_reader(access)
+    meet(access)
     return access
 
 
-def remember_reader(access: SeatAccess) -> None:
-    """Let the request answer in the language of the person whose link opened it."""
+def meet(access: SeatAccess) -> None:
+    """Answer the person whose link opened a seat in their language, and note that they are at the table."""
     request.environ[locale.READER] = (access.seat.person, access.link.purpose)
+    note_presence(access.link.person_id, access.game.id)
+
+
+TOUCHED = "X-Touched"
+"""The header by which a visible page says that a pointer or a key has touched it lately (`static/live.js`)."""
+
+
+def note_presence(person_id: int, game_id: str | None) -> None:
+    """Note that a person is at a table if this request shows it: it sends a form, or asks for a page in use.
+
+    What only reads shows nothing: programs that fetch links open pages and run their scripts.
+    """
+    asks = request.endpoint == "live.head" and request.method == "GET" and TOUCHED in request.headers
+    if asks or not _is_reading():
+        presence.note(person_id, utc_now(), game_id)
 
 
 GAME_ID = re.compile(r"[0-9A-Za-z_-]{1,16}")

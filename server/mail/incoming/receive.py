@@ -151,7 +151,7 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime, *
         held = Outcome(fault=on_hold(missing))
         return _finish(row, access, held.kind, held.as_fact(), now, held, talk)
     if not asked.only_words:
-        presence.note(person.id, now)
+        presence.note(person.id, now, access.game.id)
         presence.store()
     deliverability.mark_reachable(person.id, now)
     done = words.carry_out(access, asked, row, now)

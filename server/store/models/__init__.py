@@ -18,9 +18,9 @@ from server.store.models.community import (
 from server.store.models.games import Game, Seat
 from server.store.models.links import Link
 from server.store.models.log import EXCUSED, Entry, ModeratorAction, Snapshot
-from server.store.models.mail import FAILED, INVITATION, NO_TURN, REACHING, WAITING, IncomingMail, Mail
+from server.store.models.mail import FAILED, INVITATION, NO_TURN, WAITING, IncomingMail, Mail
 from server.store.models.operations import Alert, Heartbeat, Outage, Total
-from server.store.models.people import Absence, BrowserSession, Person
+from server.store.models.people import Absence, BrowserSession, Person, Presence
 from server.store.models.turns import StandingOrder, Turn
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "FAILED",
     "INVITATION",
     "NO_TURN",
-    "REACHING",
     "WAITING",
     "Absence",
     "Alert",
@@ -47,6 +46,7 @@ __all__ = [
     "Notes",
     "Outage",
     "Person",
+    "Presence",
     "Reliability",
     "Rematch",
     "Seat",
