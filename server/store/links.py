@@ -8,7 +8,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Literal
 
@@ -38,6 +38,8 @@ PATHS: dict[str, str] = {
 """The first path segment of each kind of link; a reply link is an email address instead."""
 
 
+LIFETIMES: dict[str, timedelta] = {"signin": timedelta(hours=1), "keep": timedelta(days=1)}
+"""How long links of a purpose work, counted from when a mail server accepts their email; the others do not expire."""
 TOKEN = re.compile(r"[a-z2-7]{26}")
 
 
@@ -79,6 +81,7 @@ def issue(
     """Create a link with a fresh nonce; existing links stay valid.
 
     Args:
+        expires_at: by default as late as its purpose says (`LIFETIMES`), until its email goes out.
         seq: for a reply address, the head of the log when the turn opened.
     """
     link = Link(**new_row(purpose, person_id, now, game_id, expires_at, seq))
@@ -97,6 +100,8 @@ def new_row(
 ) -> dict[str, Any]:
     """Return the columns of a link with a fresh nonce; the arguments are those of `issue`."""
     nonce = secrets.token_bytes(16)
+    if expires_at is None and purpose in LIFETIMES:
+        expires_at = now + LIFETIMES[purpose]
     return {
         "purpose": purpose,
         "person_id": person_id,
@@ -107,6 +112,13 @@ def new_row(
         "expires_at": expires_at,
         "seq": seq,
     }
+
+
+def begin_lifetime(session: Session, link_id: int, now: datetime) -> None:
+    """Let a link expire as long after its email has gone out as its purpose says."""
+    link = session.get_one(Link, link_id)
+    if link.purpose in LIFETIMES:
+        link.expires_at = now + LIFETIMES[link.purpose]
 
 
 def live_links(session: Session, person_id: int, game_id: str) -> list[LinkRow]:

@@ -56,6 +56,7 @@ def template_context(
         "name": one_line(rows.person.name),
         "details": _details(rows.mail),
         "link": mail_links.link,
+        "late": rows.late,
         "stop": mail_links.stop,
         "reply": mail_links.reply,
         "base_url": settings().base_url,

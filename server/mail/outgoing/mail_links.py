@@ -85,7 +85,7 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
             return None
         found[place] = link
     given = outbox.details(rows.mail)
-    if "link" in given:
+    if "link" in given and not rows.late:
         found["link"] = session.get_one(Link, given["link"])
     talk = rows.mail.kind == "talk" or bool(given.get("talk"))
     if "reply" in given and rows.seat is not None and (talk or rows.turn is None):  # to which the mail came
