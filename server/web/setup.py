@@ -16,8 +16,8 @@ from server.config import settings
 from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken, on_hold
-from server.store import engine
-from server.web import assets, filters, locale, once, plain, sprites, stylesheet, templating, waiting
+from server.store import engine, origins
+from server.web import assets, filters, locale, once, plain, sprites, stylesheet, templating, visitor, waiting
 from server.web.account import account, answers, feeds, leaving, mutes, unsubscribe
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
@@ -103,6 +103,8 @@ def init_app(app: Flask) -> None:
     # No redirects to canonical URLs: they would lead to whatever host a request claims.
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
     app.before_request(engine.begin_request)
+    app.before_request(lambda: origins.begin(visitor.networks()))
+    app.teardown_request(lambda _error: origins.end())
     csrf.init_app(app)
     init_limits(app)
     locale.init_app(app)
