@@ -75,6 +75,10 @@ class TooMany(Refused):
     code = "too_many"
 
 
+class Crowded(TooMany):
+    """The visitor's networks have caused too many emails; it says nothing about the address that they typed."""
+
+
 class BadRequest(Refused):
     """The request is malformed, or its id was used for another move."""
 

@@ -29,8 +29,8 @@ from server.store import links, outbox, people
 from server.store.engine import reading, transaction, truncate_log
 from server.store.models import AddressChange, BrowserSession, Link, Mail, Person
 
-CONFIRM_WITHIN = timedelta(days=1)
-"""How long the link works that confirms a new address."""
+CONFIRM_WITHIN = timedelta(days=2)
+"""How long a change waits to be confirmed: its email may be a day late, and its link then works for a day."""
 OBJECT_WITHIN = timedelta(days=1)
 """How long the old mailbox may object, counted from the moment at which a mail server took the email about it."""
 LONGEST_WAIT = timedelta(days=3)
@@ -160,11 +160,7 @@ def _begin(session: Session, person: Person, address: str, now: datetime) -> dic
     if before is not None:
         _end(session, before, now)
     session.add(AddressChange(person_id=person.id, email=address, asked_at=now))
-    expires = {"move": now + CONFIRM_WITHIN, "object": None}
-    return {
-        purpose: links.issue(session, purpose, person.id, now, expires_at=expires[purpose])
-        for purpose in _OWN
-    }
+    return {purpose: links.issue(session, purpose, person.id, now) for purpose in _OWN}
 
 
 def _mail_new(

@@ -41,6 +41,7 @@ from server.store.models import (
     Mute,
     Notes,
     Person,
+    Presence,
     Reliability,
     Seat,
     Standing,
@@ -108,6 +109,7 @@ def erase(person_id: int, now: datetime, why: str | None = None) -> bool:
             BrowserSession,
             Absence,
             Link,
+            Presence,
             IncomingMail,
             Conduct,
             Reliability,
@@ -242,7 +244,7 @@ def clear(person: Person) -> None:
     """Leave nothing in the row of a person whose account has ended."""
     person.email, person.name = None, NAME
     person.time_zone = person.language = person.quiet_from = person.quiet_to = None
-    person.unreachable = person.suppressed = person.seen_at = person.lost_at = person.retry_at = None
+    person.unreachable = person.suppressed = person.lost_at = person.retry_at = None
     person.moderator, person.silent, person.cadence = False, True, "each"
     person.accepted = person.no_invitations = False
     person.silenced_until = person.silenced_why = None

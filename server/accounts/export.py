@@ -34,6 +34,7 @@ from server.store.models import (
     Mute,
     Notes,
     Person,
+    Presence,
     Reliability,
     Seat,
     Standing,
@@ -46,8 +47,9 @@ from server.store.models import (
 FILE_NAME = "byzanz.zip"
 PAGE = 500
 """Rows that are read at once."""
-SECRET = {"digest", "nonce", "seed", "said", "noted", "about_id"}
-"""Columns that are left out: they would open something, reveal a deal, or tell what others say and note unseen.
+SECRET = {"digest", "nonce", "seed", "said", "noted", "about_id", "origin", "used_by"}
+"""Columns that are left out: they would open something, reveal a deal, or tell what others say and note unseen, or from
+which networks they write.
 
 So are the numbers that the database gives to rows: their gaps would tell how many orders and words others have.
 """
@@ -109,7 +111,7 @@ def _files(person_id: int) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
     for table in (Absence, BrowserSession, IncomingMail, Link, ModeratorAction, Wish):
         theirs = select(table).where(table.person_id == person_id).order_by(table.id)
         yield f"{table.__tablename__}.json", _paged(theirs)
-    for beside in (Tenure, Standing, Conduct):
+    for beside in (Tenure, Standing, Conduct, Presence):
         theirs = select(beside).where(beside.person_id == person_id)
         yield f"{beside.__tablename__}.json", _paged(theirs.order_by(*beside.__table__.primary_key))
     shown = select(Reliability).where(Reliability.person_id == person_id)

@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from server import validation
+from server.accounts import known_browsers
 from server.errors import TooMany
 from server.lobby import notify
 from server.mail import deliverability
@@ -27,8 +28,6 @@ from server.store import links, outbox, people
 from server.store.engine import transaction
 from server.store.models import BrowserSession, Game, Link, Mail, Person, Seat
 
-LINK_LIFETIME = timedelta(hours=1)
-"""How long a sign-in link is valid."""
 COOKIE_KEY = "login"
 """Where the cookie holds the token of the browser's session."""
 TABLE_KEY = "table"
@@ -44,26 +43,47 @@ RECENT = timedelta(minutes=15)
 _CURRENT = "byzanz.session"
 LINKS_PER_HOUR = 3
 """Links that are mailed to one person within an hour, however often they are requested."""
+LINKS_PER_DAY = 5
+"""And within a day. What a browser that was signed in as them asks for, and what each of their own links asks for, is
+counted apart: whoever knows no more than the address cannot use these up."""
+OWN_PER_DAY = 12
+"""Links within a day for each of these."""
+ANYBODYS = ("", "-new")
+"""Proofs that prove nothing. What a table's page asks for is counted apart: what it may still cause must not depend on
+how many links an address got from the page for people who are known."""
+BROWSER_KEY = "redeems"
+"""Where the cookie holds the secret of the browser in which a sign-in link was opened."""
+PRESS_AGAIN = timedelta(minutes=10)
+"""How long that browser may use the link again: an answer that was lost, with its cookie, is asked for once more."""
 
 
 def mail_sign_in(
-    address: str, now: datetime, language: str | None = None, *, newcomers: bool = False
+    address: str,
+    now: datetime,
+    language: str | None = None,
+    *,
+    newcomers: bool = False,
+    seat_token: str = "",
 ) -> None:
     """Mail a sign-in link to the person with this address; the caller cannot tell whether there is one.
 
     Args:
         language: of the page; the mail is in it unless the person has chosen one.
         newcomers: mail it to an address without a seat as well, so that its reader can take a free one.
+        seat_token: of the seat from whose page it is requested, if any.
 
     Raises:
         InvalidInput: the text is not an address.
-        TooMany: newcomers would get one, and the server has emailed too many strangers within the last hour.
+        TooMany: newcomers would get one, and the visitor's networks, or all together, have caused too many emails to
+            strangers within the last hour.
     """
     address = validation.clean_address(address)
     with transaction() as session:
         if not (full := newcomers and notify.too_many(session, now)):
             person = _reader(session, address, now, newcomers=newcomers)
-            _queue_mail(session, "signin", person, now, details={"language": language})
+            proof = _proof(session, person, seat_token, now) or ("-new" if newcomers else "")
+            details = {"language": language}
+            _queue_mail(session, "signin", person, now, details=details, proof=proof, counts=newcomers)
     if full:  # for every address, so that nobody learns which ones are known
         raise TooMany(
             "Too many newcomers have asked for a link. Try again in an hour. "
@@ -82,10 +102,21 @@ def _reader(session: Session, address: str, now: datetime, *, newcomers: bool) -
     return guest.id
 
 
+def _proof(session: Session, person_id: int | None, seat_token: str, now: datetime) -> str:
+    """Return what shows that a request is its person's own, empty if nothing does; each proof has its own limits."""
+    if person_id is None:
+        return ""
+    link = links.find(session, "seat", seat_token, now)
+    if link is not None and link.person_id == person_id:
+        return f"-link{link.id}"
+    return "-browser" if known_browsers.knows(person_id) else ""
+
+
 def mail_sign_in_again(person_id: int, now: datetime, language: str | None = None) -> None:
     """Mail a sign-in link to somebody who is signed in, who is to show that they still read this address."""
     with transaction() as session:
-        _queue_mail(session, "signin", person_id, now, details={"language": language})
+        details = {"language": language}
+        _queue_mail(session, "signin", person_id, now, details=details, proof="-browser", counts=False)
 
 
 def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
@@ -107,30 +138,46 @@ def _queue_mail(
     now: datetime,
     game_id: str | None = None,
     details: Mapping[str, object] | None = None,
+    *,
+    proof: str = "",
+    counts: bool = True,
 ) -> None:
     """Queue a requested mail, or write the same rows for a decoy that is deleted at the end.
 
     Args:
         kind: `signin`, which creates a link, or `fresh`.
-        person_id: the reader; a decoy if None, or if they had their mails of this hour.
+        person_id: the reader; a decoy if None, or if they had their mails of this hour or day.
+        proof: as `_proof` returns it.
+        counts: it may go to a stranger. Otherwise it must not count: what one visitor may still cause would tell them
+            whether an address is known.
     """
     decoy = Person(email=None, name="", created_at=now)
     session.add(decoy)
     session.flush()
-    had = outbox.count_queued(session, (kind,), person_id or decoy.id, now - timedelta(hours=1))
-    reader = person_id if person_id and had < LINKS_PER_HOUR else decoy.id
+    may = _may_have_another(session, kind, proof, person_id or decoy.id, now)
+    reader = person_id if person_id and may else decoy.id
     owner = reader if kind == "signin" else decoy.id
-    link = links.issue(session, "signin", owner, now, expires_at=now + LINK_LIFETIME)
+    link = links.issue(session, "signin", owner, now)
     outbox.enqueue(
         session,
-        key=f"{kind}:{reader}:{int(now.timestamp() * 1e6)}",
+        key=f"{kind}{proof}:{reader}:{int(now.timestamp() * 1e6)}",
         kind=kind,
+        counts=counts,
         person_id=reader,
         now=now,
         game_id=game_id if reader == person_id else None,
         details={**(details or {}), "link": link.id} if kind == "signin" else details,
     )
     _delete_decoy(session, decoy)
+
+
+def _may_have_another(session: Session, kind: str, proof: str, person_id: int, now: datetime) -> bool:
+    """Whether a person may get one more mail of a kind within this hour and this day, for the same proof."""
+    hour, day = (
+        outbox.count_queued(session, (kind,), person_id, now - ago, prefix=f"{kind}{proof}:")
+        for ago in (timedelta(hours=1), timedelta(days=1))
+    )
+    return hour < LINKS_PER_HOUR and day < (LINKS_PER_DAY if proof in ANYBODYS else OWN_PER_DAY)
 
 
 def _delete_decoy(session: Session, decoy: Person) -> None:
@@ -142,24 +189,51 @@ def _delete_decoy(session: Session, decoy: Person) -> None:
         session.execute(statement, execution_options={"synchronize_session": False})
 
 
-def redeem(token: str, now: datetime) -> Person | None:
+def redeem(token: str, now: datetime, browser: str = "") -> Person | None:
     """Use up a sign-in link and return its person, or None if it is unknown, expired or used.
 
     The link was in our mail, so an address that had bounced takes mail again.
+
+    Args:
+        browser: the secret of the browser that opened the link; the one that used the link may do so again for a while.
     """
     with transaction() as session:
-        link = links.find(session, "signin", token, now)
-        if link is None:
+        link = links.find_any(session, "signin", token)
+        if link is None or not is_usable(link, now, browser):
             return None
-        use = update(Link).where(Link.id == link.id, Link.used_at.is_(None)).values(used_at=now)
-        first = session.execute(use)
+        used = {"used_at": now, "used_by": session_digest(browser) if browser else None}
+        use = update(Link).where(Link.id == link.id, Link.used_at.is_(None)).values(used)
+        first = session.execute(use, execution_options={"synchronize_session": False})
         assert isinstance(first, CursorResult)
-        person = session.get(Person, link.person_id) if first.rowcount == 1 else None
-        if person is not None:
-            person.accepted = True
-    if person is not None:
-        deliverability.mark_reachable(person.id, now)
+        session.refresh(link)
+        if first.rowcount != 1 and not is_usable(link, now, browser):  # another browser was faster
+            return None
+        person = session.get_one(Person, link.person_id)
+        person.accepted = True
+    deliverability.mark_reachable(person.id, now)
     return person
+
+
+def is_usable(link: Link, now: datetime, browser: str = "") -> bool:
+    """Whether a browser may sign in with a link: it is new, or this browser has used it a few minutes ago."""
+    if link.revoked_at is not None:
+        return False
+    if link.used_at is None:
+        return link.expires_at is None or link.expires_at > now
+    mine = bool(browser) and link.used_by == session_digest(browser)
+    return mine and now - link.used_at < PRESS_AGAIN
+
+
+def this_browser(*, new: bool = False) -> str:
+    """Return the secret of this browser from its cookie, empty if it has none.
+
+    Args:
+        new: give it one if it has none.
+    """
+    known = flask.session.get(BROWSER_KEY)
+    if new and not isinstance(known, str):
+        known = flask.session[BROWSER_KEY] = secrets.token_urlsafe(16)
+    return known if isinstance(known, str) else ""
 
 
 def renew_feed(person_id: int, now: datetime) -> None:
@@ -175,7 +249,7 @@ def mail_games(person_id: int, now: datetime) -> None:
     with transaction() as session:
         if session.get_one(Person, person_id).email is None:
             return
-        if outbox.count_queued(session, ("games",), person_id, now - timedelta(hours=1)) < LINKS_PER_HOUR:
+        if _may_have_another(session, "games", "", person_id, now):
             key = f"games:{person_id}:{int(now.timestamp() * 1e6)}"
             outbox.enqueue(session, key=key, kind="games", person_id=person_id, now=now)
 
@@ -194,9 +268,11 @@ def mail_fresh_link(token: str, now: datetime, *, to_seat: bool = False) -> None
         opens = _still_open(session, link, to_seat)
         person, known = _find_person(session, Person.id == (link.person_id if link else 0))
         if link is None or link.purpose == "signin":
-            _queue_mail(session, "signin", person if known else None, now)
+            proof = f"-link{link.id}" if link is not None else ""
+            _queue_mail(session, "signin", person if known else None, now, proof=proof, counts=False)
         else:
-            _queue_mail(session, "fresh", person if opens else None, now, link.game_id, {"purpose": opens})
+            reader, details = person if opens else None, {"purpose": opens}
+            _queue_mail(session, "fresh", reader, now, link.game_id, details, proof=f"-link{link.id}")
 
 
 def _still_open(session: Session, link: Link | None, to_seat: bool) -> links.Purpose | None:
@@ -233,6 +309,7 @@ def sign_in(person_id: int, browser: str, now: datetime) -> None:
     flask.session.clear()
     flask.session.permanent = True
     flask.session[COOKIE_KEY] = token
+    known_browsers.remember(person_id)
 
 
 def sign_out() -> None:

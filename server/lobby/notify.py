@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from sqlalchemy import exists, func, or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz import chance
 from server import play
 from server.community import blocks
-from server.errors import TooMany
+from server.errors import Crowded, TooMany
+from server.lobby.networks import HOUR, Caused, Limits
 from server.play import history, positions
-from server.store import alerts, links, outbox
+from server.store import alerts, links, origins, outbox
 from server.store.facts import Fact
-from server.store.models import INVITATION, NO_TURN, REACHING, WAITING, Game, Mail, Person, Seat
+from server.store.models import INVITATION, NO_TURN, WAITING, Game, Mail, Person, Seat
 
 DAY = timedelta(days=1)
 INVITATIONS = ("invite", "nudge", "held")
 """Kinds of mails that invite: `held` is an invitation or a reminder that waits for the next day."""
 REACH_A_STRANGER = 3
 """Mails with invitations that reach an address within a day which has never accepted one."""
-INVITATIONS_AN_HOUR = 100
-"""Invitations, reminders and sign-in links for newcomers within an hour, by everybody; more raise an alert.
+FROM_NETWORKS = Limits(networks=(30, 40, 50), share=10)
+"""Emails that count (`server/store/mail_kinds.py`) within an hour, from one visitor's networks: a /64 or one IPv4
+address, a /56, and a /48 or a /24 of IPv4. They count whether or not the address is confirmed: nobody may learn that.
+"""
+INVITATIONS_AN_HOUR = 300
+"""What all networks together add within an hour, of emails to addresses that nobody has confirmed; more raise an alert.
 
-Further invitations are held, and newcomers are refused."""
+Further invitations are held until the hour is over, and newcomers are refused."""
 INVITATIONS_A_DAY = 20
 """Invitations and reminders that one organiser can cause within a day."""
 MOST_UNCONFIRMED = 5
@@ -64,7 +70,9 @@ def ask_to_confirm(
 
     Raises:
         TooMany: too many games wait under this address unconfirmed.
+        Crowded: the requester's networks have caused too many emails.
     """
+    delay = check_crowd(session, now) if limited else 0
     filters = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
     waiting = select(func.count(Mail.id)).where(*filters, Mail.created_at > now - DAY, Game.status == "asked")
     if (session.scalar(waiting) or 0) >= MOST_UNCONFIRMED and limited:
@@ -80,6 +88,7 @@ def ask_to_confirm(
         now=now,
         game_id=game.id,
         details=details,
+        delay=delay,
     )
 
 
@@ -105,7 +114,10 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
     if kind == "invite":
         seat.invited_at = now
     person = session.get_one(Person, seat.person_id, with_for_update={"key_share": True})
-    held_until = _held_until(session, person, now)
+    origin = origins.current() or _earlier_origin(session, seat)
+    waits = _waits(session, person)
+    host_id = session.get_one(Game, seat.game_id).organiser_id
+    held_until = max(waits, now) if waits else _held_until(session, person, host_id, origin, now)
     before = select(func.count()).where(
         Mail.kind.in_((kind, "held")), Mail.game_id == seat.game_id, Mail.person_id == seat.person_id
     )
@@ -118,32 +130,106 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
         game_id=seat.game_id,
         seat=seat.seat,
         delay=(held_until - now).total_seconds() if held_until else 0,
+        origin=origin,
+        counts=waits is None,  # else one email tells them all
     )
 
 
-def _held_until(session: Session, person: Person, now: datetime) -> datetime | None:
-    """Return until when an invitation to a person is held, or None; all that wait are told in one mail."""
+def _earlier_origin(session: Session, seat: Seat) -> str | None:
+    """Return the origin of the last invitation to a seat, whose reminder is caused by whoever caused it."""
+    about = (Mail.game_id == seat.game_id, Mail.person_id == seat.person_id, Mail.kind.in_(INVITATIONS))
+    return session.scalar(select(Mail.origin).where(*about).order_by(Mail.id.desc()).limit(1))
+
+
+def _held_until(
+    session: Session, person: Person, host_id: int | None, origin: str | None, now: datetime
+) -> datetime | None:
+    """Return until when an invitation to a person is held, or None; all that wait are told in one mail.
+
+    Args:
+        host_id: the organiser.
+        origin: of their request.
+    """
     if person.accepted:
         return None
     theirs = (NO_TURN, Mail.person_id == person.id)
-    waits = session.scalar(select(func.min(Mail.not_before)).where(*theirs, Mail.kind == "held", WAITING))
-    if waits is not None:
-        return max(waits, now)
     sent = (Mail.kind == "held") & (Mail.status == "sent") & (Mail.finished_at > now - DAY)
     reached = or_(INVITATION & (Mail.created_at > now - DAY), sent)
-    found = session.scalar(select(func.count(Mail.id)).where(*theirs, reached)) or 0
-    return now + DAY if found >= REACH_A_STRANGER or too_many(session, now) else None
+    if (session.scalar(select(func.count(Mail.id)).where(*theirs, reached)) or 0) >= REACH_A_STRANGER:
+        return now + DAY
+    until = max(room_from(session, now, origin, proven=_is_proven(session, host_id)))
+    return until if until > now else None
+
+
+def _waits(session: Session, person: Person) -> datetime | None:
+    """Return until when earlier invitations to a person are held, None if none is."""
+    if person.accepted:
+        return None
+    held = (NO_TURN, Mail.person_id == person.id, Mail.kind == "held", WAITING)
+    return session.scalar(select(func.min(Mail.not_before)).where(*held))
+
+
+def _is_proven(session: Session, host_id: int | None) -> bool:
+    """Whether somebody has accepted an invitation of this organiser before: they keep a share of their own."""
+    held = select(Seat.seat).join(Game, Game.id == Seat.game_id).join(Person, Person.id == Seat.person_id)
+    theirs = held.where(Game.organiser_id == host_id, Seat.person_id != host_id, ~Game.trial)
+    accepted = theirs.where(Seat.status == "seated", Person.accepted)
+    return host_id is not None and session.scalar(accepted.limit(1)) is not None
+
+
+class Room(NamedTuple):
+    """From when on one more email to a stranger may go out: now, unless too many have.
+
+    Args:
+        networks: as far as the visitor's own networks have caused too many.
+        everybody: as far as all together have.
+    """
+
+    networks: datetime
+    everybody: datetime
+
+
+def room_from(session: Session, now: datetime, origin: str | None, *, proven: bool = False) -> Room:
+    """Return from when on one more email to a stranger may go out; the moderators are alerted if all cause too many.
+
+    Args:
+        origin: of the request that causes it.
+        proven: for an organiser whose earlier invitations were accepted, who has half as much again.
+    """
+    query = select(Mail.origin, Mail.counts_at, Person.accepted).join(Person, Person.id == Mail.person_id)
+    rows = session.execute(query.where(Mail.counts_at.is_not(None), Mail.counts_at > now - HOUR)).all()
+    caused = [(Caused(found, at), accepted) for found, at, accepted in rows if at is not None]
+    limits, most = FROM_NETWORKS, INVITATIONS_AN_HOUR
+    to_strangers = [each for each, accepted in caused if not accepted]
+    total = limits.total(to_strangers, now)
+    if total >= most:
+        alerts.raise_alert(session, "many-invitations", Fact("many_invitations", {"most": most}), now)
+    if proven:
+        limits, most = limits.half_more(), most * 3 // 2
+    own = limits.room_for(origin, [each for each, _ in caused], now)
+    return Room(own, limits.below(most, to_strangers, now) if total >= most else now)
 
 
 def too_many(session: Session, now: datetime) -> bool:
-    """Whether the server has emailed too many strangers within an hour; the moderators are alerted."""
-    to_newcomer = exists().where(Person.id == Mail.person_id, Person.accepted.is_(False))
-    hour = (REACHING, Mail.created_at > now - timedelta(hours=1), or_(INVITATION, to_newcomer))
-    if (session.scalar(select(func.count(Mail.id)).where(*hour)) or 0) < INVITATIONS_AN_HOUR:
-        return False
-    fact = Fact("many_invitations", {"most": INVITATIONS_AN_HOUR})
-    alerts.raise_alert(session, "many-invitations", fact, now)
-    return True
+    """Whether the visitor's networks, or all together, have caused too many emails to strangers within an hour."""
+    return max(room_from(session, now, origins.current())) > now
+
+
+def check_crowd(session: Session, now: datetime) -> float:
+    """Check that a visitor may cause an email to an address that they have typed.
+
+    Returns:
+        For how many seconds the email waits because all together have caused too many.
+
+    Raises:
+        Crowded: the visitor's own networks have caused too many; this says nothing about the address.
+    """
+    room = room_from(session, now, origins.current())
+    if room.networks > now:
+        raise Crowded(
+            "Your network has requested too many emails within the last hour. Try again in an hour."
+        )
+    return (room.everybody - now).total_seconds()
 
 
 def confirm_seat(session: Session, game: Game, seat: Seat, now: datetime) -> None:

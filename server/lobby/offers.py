@@ -125,7 +125,7 @@ def _is_blocked(session: Session, game: Game, person_id: int) -> bool:
 
 
 def take(game_id: str, number: int, person_id: int, name: str, now: datetime) -> str:
-    """Let a signed-in person take an offered seat; return the address of the seat.
+    """Let a signed-in person take an offered seat; return the address of the seat. Repeating it changes nothing.
 
     Raises:
         NoSuchGame, Closed (not offered, or not to them), TooMany (they have given one up lately), InvalidInput (name),
@@ -137,6 +137,8 @@ def take(game_id: str, number: int, person_id: int, name: str, now: datetime) ->
         person = session.get_one(Person, person_id, with_for_update={"key_share": True})
         found = offered_seat(session, game_id, number, person_id)
         if found is None:
+            if (own := _url_of_own(session, game, number, person_id)) is not None:
+                return own
             raise play.not_offered()
         _check_taker(session, game, person_id, now)
         check_asked(session, game, person_id)
@@ -145,6 +147,14 @@ def take(game_id: str, number: int, person_id: int, name: str, now: datetime) ->
         made = [links.link_for(session, purpose, person_id, game_id, now) for purpose in notify.EVERY_MAIL]
         person.accepted = True
         return links.url(made[0])
+
+
+def _url_of_own(session: Session, game: Game, number: int, person_id: int) -> str | None:
+    """Return the address of a seat that this person holds: they have pressed the button that took it twice."""
+    seat = session.get(Seat, (game.id, number))
+    own = seat is not None and seat.person_id == person_id and seat.status == "seated" and not seat.left
+    link = links.existing(session, "seat", person_id, game.id) if own else None
+    return links.url(link) if link else None
 
 
 def _check_taker(session: Session, game: Game, person_id: int, now: datetime) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from server import play, validation
 from server.errors import Closed, NoSuchLink, Refused, TooMany
 from server.lobby import names, notify
 from server.lobby.create import GameRequest, create_rows
+from server.lobby.networks import HOUR, Caused, Limits
 from server.lobby.seats import seat_person
 from server.lobby.time_control import ONE_DAY
 from server.play import positions
-from server.store import links, outbox, people
+from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, Person
+from server.store.models import Game, Person, Seat
 from server.validation import Guest
 
 LOGGER = logging.getLogger(__name__)
@@ -25,12 +26,15 @@ BOT = "greedy"
 """The kind of the bots: quick, and good enough to learn from."""
 LIFETIME = timedelta(days=7)
 """After this time a game that nobody has kept ends, and its link with it."""
-MOST_AN_HOUR = 200
-"""Games that all visitors together may start within an hour."""
+FROM_NETWORKS = Limits(networks=(100, 120, 150), share=20)
+"""Games that one visitor's networks may have started within the last hour: a whole hall may play behind one address. A
+game that has ended, was left or was kept gives its place back."""
+MOST_AN_HOUR = 1000
+"""What the games of all networks add together within an hour."""
+STARTED = Limits(networks=(400, 480, 600), share=0)
+"""Games that one visitor's networks may start within an hour, whatever becomes of them."""
 MAILS_A_DAY = 3
 """Emails with the button that keeps a game, to one address within a day."""
-KEEP_WITHIN = timedelta(days=1)
-"""How long that button works."""
 
 
 def start(
@@ -44,14 +48,12 @@ def start(
         person_id: the visitor, if signed in; the seat has their own name.
 
     Raises:
-        InvalidInput: there is no such game. TooMany: all visitors together have started too many.
+        InvalidInput: there is no such game. TooMany: the visitor, or all together, have started too many.
     """
     rules = validation.game_rules(slug)
     bots = (BOT,) * (min(rules.seats) - 1)
     with transaction() as session:
-        recent = select(func.count(Game.id)).where(Game.trial, Game.created_at > now - timedelta(hours=1))
-        if (session.scalar(recent) or 0) >= MOST_AN_HOUR:
-            raise TooMany("Many visitors are playing right now. Try again in a few minutes.")
+        _check_crowd(session, now)
         if person_id is None:
             visitor = Person(email=None, name=name, created_at=now, language=language)
             session.add(visitor)
@@ -61,10 +63,28 @@ def start(
         request = GameRequest(Guest(visitor.name, ""), slug, names.random_game_name(), ONE_DAY, bots=bots)
         game = create_rows(session, request, {"": visitor}, now)
         game.organiser_id, game.trial, game.status = None, True, "inviting"
+        game.origin = origins.current()
         own = positions.seats_of(session, game.id)[0]
         seat_person(session, game, own, names.random_cut(), now, uncut=True)
         notify.begin_if_full(session, game, now)
         return links.token(links.link_for(session, "seat", visitor.id, game.id, now))
+
+
+def _check_crowd(session: Session, now: datetime) -> None:
+    """Check that a visitor may start one more game.
+
+    Raises:
+        TooMany: their networks, or all visitors together, have too many.
+    """
+    left = exists().where(Seat.game_id == Game.id, Seat.left)
+    played = (Game.status == "running") & ~left
+    query = select(Game.origin, Game.created_at, played).where(Game.trial, Game.created_at > now - HOUR)
+    rows = [(Caused(origin, at), goes_on) for origin, at, goes_on in session.execute(query)]
+    started, going_on = [each for each, _ in rows], [each for each, goes_on in rows if goes_on]
+    mine = origins.current()
+    room = max(FROM_NETWORKS.room_for(mine, going_on, now), STARTED.room_for(mine, started, now))
+    if room > now or FROM_NETWORKS.total(going_on, now) >= MOST_AN_HOUR:
+        raise TooMany("Many visitors are playing right now. Try again in a few minutes.")
 
 
 def mail_keep_link(game_id: str, address: str, now: datetime, language: str | None = None) -> None:
@@ -72,15 +92,17 @@ def mail_keep_link(game_id: str, address: str, now: datetime, language: str | No
 
     Raises:
         InvalidInput: the text is not an address. Closed: the game has been kept or has ended.
+        Crowded: the visitor's networks have caused too many emails.
     """
     address = validation.clean_address(address)
     with transaction() as session:
         if not play.lock_game(session, game_id).trial:
             raise Closed("This game has been kept already, or it has ended.")
+        delay = notify.check_crowd(session, now)
         person = people.get_or_create(session, address, validation.name_from_address(address), now)
         if outbox.count_queued(session, ("keep",), person.id, now - timedelta(days=1)) >= MAILS_A_DAY:
             return
-        link = links.issue(session, "keep", person.id, now, game_id, expires_at=now + KEEP_WITHIN)
+        link = links.issue(session, "keep", person.id, now, game_id)
         outbox.enqueue(
             session,
             key=f"keep:{link.id}",
@@ -89,6 +111,7 @@ def mail_keep_link(game_id: str, address: str, now: datetime, language: str | No
             now=now,
             game_id=game_id,
             details={"link": link.id, "language": language},
+            delay=delay,
         )
 
 

@@ -6,7 +6,7 @@ server has against us is an alert for the operator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from sqlalchemy import or_, select
@@ -17,7 +17,7 @@ from server.mail import causes
 from server.mail.causes import Cause
 from server.play.moderation import powers
 from server.play.moderation.powers import Asker
-from server.store import alerts, facts, log, outbox, people
+from server.store import alerts, facts, log, outbox, people, presence
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
 from server.store.models import Game, Mail, Person, Seat
@@ -120,7 +120,7 @@ def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, cause: Cause
     """Treat an accepted mail that bounced as rejected, and suppress further mail to the address.
 
     Ignore reports about an old mail, about one that already bounced, about one that a newer copy has replaced, or
-    about one after which the player has been here: anybody who has the mail can write such a report.
+    about one after which the player has been at its table: anybody who has the mail can write such a report.
 
     Args:
         cause: unless the address is bad, nothing is suppressed.
@@ -135,7 +135,11 @@ def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, cause: Cause
         games = lock_games(session, mail)
         session.refresh(mail)
         person = session.get_one(Person, mail.person_id)
-        if not _is_fresh(mail, now) or _has_newer_copy(session, mail) or _was_here_since(person, mail):
+        if (
+            not _is_fresh(mail, now)
+            or _has_newer_copy(session, mail)
+            or _was_there_since(session, games, mail)
+        ):
             return mail
         outbox.mark_bounced(session, mail, now, diagnostic)
         if cause == "failed":
@@ -168,9 +172,10 @@ def _is_fresh(mail: Mail, now: datetime) -> bool:
     return mail.status in ("waiting", "sent") and sent_at > now - REPORT_WINDOW
 
 
-def _was_here_since(person: Person, mail: Mail) -> bool:
-    """Whether the recipient opened a page or made a move after a mail server had accepted the mail."""
-    return person.seen_at is not None and mail.finished_at is not None and person.seen_at > mail.finished_at
+def _was_there_since(session: Session, games: Collection[str], mail: Mail) -> bool:
+    """Whether the recipient was at a table of the mail, or at any if it has none, after a mail server accepted it."""
+    last = presence.last(session, mail.person_id, games)
+    return last is not None and mail.finished_at is not None and last > mail.finished_at
 
 
 def _has_newer_copy(session: Session, mail: AnyMail) -> bool:

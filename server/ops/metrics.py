@@ -31,7 +31,7 @@ from server.ops import reach, requests
 from server.scheduler import heartbeat, jobs
 from server.store import alerts, engine, migrate, processes, totals
 from server.store.models import WAITING, Alert, Game, Heartbeat, Mail, Turn
-from server.web import address
+from server.web import address, visitor
 
 CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
 SENDING = ("sent", "dropped", "retried", "rejected")
@@ -78,7 +78,10 @@ def _from_this_machine() -> bool:
     if any(name in flask.request.headers for name in PROXY_HEADERS):
         return False
     host = urlsplit(f"//{get_host('http', flask.request.environ[address.CLAIMED_HOST])}").hostname or ""
-    return _is_loopback(flask.request.remote_addr or "") and (host == "localhost" or _is_loopback(host))
+    visitor_address = visitor.address()
+    if visitor_address is None or not visitor_address.is_loopback:
+        return False
+    return host == "localhost" or _is_loopback(host)
 
 
 def _is_loopback(address: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from byzanz.moves import Outcome
@@ -13,7 +14,7 @@ from server.play.moderation.act import has_looked
 from server.play.quarantines import quarantine_if_broken
 from server.store import links, tenures
 from server.store.engine import transaction
-from server.store.models import Person
+from server.store.models import Game, Person
 
 
 def keep_trial(session: Session, game_id: str, person: Person, name: str, now: datetime) -> None:
@@ -36,6 +37,7 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
             links.revoke(session, seat.person_id, game_id, now)
             tenures.hand_over(session, game_id, seat.person_id, person.id)
         table.game.trial = False
+        _forget_origin(session, game_id)
         table.sit(seat, person, now)
         seat.name = name
         if table.game.status == "running":
@@ -67,4 +69,10 @@ def end_trial(game_id: str, now: datetime) -> bool:
             scores = tuple(position.rules.scores(position.state))
             running.finish(table, Outcome(scores, (), "abandoned"), now)
         table.game.trial = False
+        _forget_origin(session, game_id)
         return True
+
+
+def _forget_origin(session: Session, game_id: str) -> None:
+    """Forget from which network a visitor started a game."""
+    session.execute(update(Game).where(Game.id == game_id).values(origin=None))

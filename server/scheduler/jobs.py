@@ -29,7 +29,7 @@ from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.play.positions import NoRules
 from server.scheduler import heartbeat
-from server.store import alerts, outbox, submissions, totals
+from server.store import alerts, outbox, presence, submissions, totals
 from server.store.engine import reading, truncate_log
 from server.store.models import Game, Seat, Turn
 
@@ -263,7 +263,10 @@ def tick_purge(now: datetime, tick: float) -> int:
     """End old visitors' games and delete old emails unless the clock is in doubt; return how many outgoing ones."""
     with reading() as session:
         enforced = heartbeat.enforced_until(session, now, tick) is not None
-    purges = (receive.purge, handles.purge, trials.end_old, reports.purge, submissions.purge, outbox.purge)
+    purges = (
+        *(receive.purge, handles.purge, presence.purge, trials.end_old),
+        *(reports.purge, submissions.purge, outbox.purge),
+    )
     # An erasure may have found a reader in the way of the first.
     gone = _each(truncate_log, *(partial(purge, now) for purge in purges if enforced))
     return gone[-1] if enforced else 0

@@ -7,12 +7,14 @@
   const SELDOM = 30;
   const TROUBLED = 240;
   const AWAY = 120; // in a tab that nobody sees, whose title says when it is one's turn
+  const IN_USE = 300; // for which a page is in use after a pointer or a key has touched it
   const BOTS = [0.5, 0.5, 1, 2, 2, 4]; // the first questions while only bots are to move
   let here = location.pathname + location.search;
   let timer = 0;
   let wait = OFTEN;
   let soon = [];
   let known = ""; // the ETag of the last answer
+  let touched = -Infinity; // when a pointer or a key last touched this page
 
   const ask = (address, how) => fetch(address, { ...how, signal: AbortSignal.timeout?.(PATIENCE) });
   const fill = (words, figures) => words.replace(/\{(\w+)\}/g, (_whole, name) => figures[name]);
@@ -89,12 +91,26 @@
 
   // ---- what happens meanwhile ----
 
+  // Programs that fetch links run scripts, too; what they have not touched shows nobody's presence.
+  const inUse = () => document.visibilityState === "visible" && performance.now() - touched < IN_USE * 1000;
+  const asks = () => ({ ...(known && { "If-None-Match": known }), ...(inUse() && { "X-Touched": "yes" }) });
+
+  const touch = (event) => {
+    if (!event.isTrusted) return;
+    const first = touched < 0;
+    touched = performance.now();
+    const live = document.getElementById("live");
+    // Its answer changes nothing under the finger; the next question hears of news.
+    if (first && live && inUse()) ask(live.dataset.head, { credentials: "omit", cache: "no-store", headers: asks() }).catch(() => {});
+  };
+  for (const kind of ["pointerdown", "keydown", "touchstart"]) addEventListener(kind, touch, { capture: true, passive: true });
+
   const look = async () => {
     clearTimeout(timer);
     const live = document.getElementById("live");
     if (!live || (document.hidden && !live.dataset.yours)) return;
     try {
-      const answer = await ask(live.dataset.head, { credentials: "omit", cache: "no-store", headers: known ? { "If-None-Match": known } : {} });
+      const answer = await ask(live.dataset.head, { credentials: "omit", cache: "no-store", headers: asks() });
       if (answer.status === 404) return; // the link opens nothing any more: the next click will say so
       if (answer.status === 304) {
         wait = Math.min(wait * 1.25, SELDOM);

@@ -366,23 +366,24 @@ def insert(
     table: type[Base],
     values: Mapping[str, Any],
     *,
-    key: str,
+    key: str | tuple[str, ...],
     again: Mapping[str, Any] | None = None,
     where: ColumnElement[bool] | None = None,
 ) -> None:
     """Insert a row, or update the one with the same key, if there is one, with `again`.
 
     Args:
-        key: the unique column, or several with commas.
+        key: the unique column, or several that are unique together.
         again: the columns to update; if None, the existing row stays as it is.
         where: a condition that the existing row must meet to be updated.
     """
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     row = dialect.insert(table).values(values)
+    unique = [key] if isinstance(key, str) else [*key]
     if again is None:
-        session.execute(row.on_conflict_do_nothing(index_elements=key.split(",")))
+        session.execute(row.on_conflict_do_nothing(index_elements=unique))
     else:
-        session.execute(row.on_conflict_do_update(index_elements=key.split(","), set_=again, where=where))
+        session.execute(row.on_conflict_do_update(index_elements=unique, set_=again, where=where))
 
 
 def utc_now() -> datetime:

@@ -41,8 +41,8 @@ SENTENCES = {
         "Set the one that is wrong. Until then nobody can move and no email is sent."
     ),
     "many_invitations": N_(
-        "More than %(most)s invitations and sign-in links for newcomers were sent within an hour. "
-        "Further invitations to new addresses wait for a day, and newcomers get no sign-in links."
+        "Too many emails went to new addresses within an hour (limit: %(most)s). "
+        "Further ones wait until the hour is over, and newcomers get no sign-in links meanwhile."
     ),
     "game_rests": N_("A game is paused because nobody in it is responding."),
     "word_reported": N_("A player reported what was said at a table (number %(number)s)."),

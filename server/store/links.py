@@ -8,7 +8,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Literal
 
@@ -58,6 +58,12 @@ ADDRESSES: dict[str, Purpose] = {"play": "reply", "talk": "talk"}
 """How the email addresses that are links begin, and the purpose whose tokens each takes: no other opens anything."""
 
 
+LIFETIMES: dict[str, timedelta] = {
+    "signin": timedelta(hours=1),
+    "keep": timedelta(days=1),
+    "move": timedelta(days=1),
+}
+"""How long links of a purpose work, counted from when a mail server accepts their email; the others do not expire."""
 TOKEN = re.compile(r"[a-z2-7]{26}")
 _WITHIN = re.compile(rf"(?<![a-z2-7]){TOKEN.pattern}(?![a-z2-7])")
 _PATH = re.compile(
@@ -105,6 +111,7 @@ def issue(
     """Create a link with a fresh nonce; existing links stay valid.
 
     Args:
+        expires_at: by default as late as its purpose says (`LIFETIMES`), until its email goes out.
         seq: for a reply address, the head of the log when the turn opened.
     """
     link = Link(**new_row(purpose, person_id, now, game_id, expires_at, seq))
@@ -123,6 +130,8 @@ def new_row(
 ) -> dict[str, Any]:
     """Return the columns of a link with a fresh nonce; the arguments are those of `issue`."""
     nonce = secrets.token_bytes(16)
+    if expires_at is None and purpose in LIFETIMES:
+        expires_at = now + LIFETIMES[purpose]
     return {
         "purpose": purpose,
         "person_id": person_id,
@@ -133,6 +142,13 @@ def new_row(
         "expires_at": expires_at,
         "seq": seq,
     }
+
+
+def begin_lifetime(session: Session, link_id: int, now: datetime) -> None:
+    """Let a link expire as long after its email has gone out as its purpose says."""
+    link = session.get_one(Link, link_id)
+    if link.purpose in LIFETIMES and link.expires_at is not None:
+        link.expires_at = now + LIFETIMES[link.purpose]
 
 
 def live_links(session: Session, person_id: int, game_id: str) -> list[LinkRow]:

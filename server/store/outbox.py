@@ -16,7 +16,7 @@ from sqlalchemy import CursorResult, delete, func, literal, select, update
 from sqlalchemy.orm import Session
 
 from server.config import settings
-from server.store import log, statements
+from server.store import log, mail_kinds, origins, statements
 from server.store.engine import UtcTime, connection_of, insert, reading, transaction
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Mail
@@ -34,6 +34,8 @@ STUCK_AFTER = timedelta(days=1)
 """A mail that waits longer than this raises an alert."""
 RETENTION = timedelta(days=30)
 """How long a mail is kept after its game has ended, or after it was sent if it is about no game."""
+ORIGIN_RETENTION = timedelta(days=3)
+"""How long it is kept whose networks caused a mail: the reminder of an invitation, two days later, asks for it."""
 DELETED_AT_ONCE = 500
 BATCHES = 20
 """Transactions of one purge, so that a large backlog does not keep the other writers waiting."""
@@ -46,12 +48,16 @@ class About(TypedDict, total=False):
         seq: the entry; for a turn, the head at which it opened.
         details: data that its templates need and cannot look up, stored as JSON.
         delay: seconds to wait before the first attempt.
+        origin: of whoever caused it; by default, of the visitor whose request queues it.
+        counts: whether it counts among the emails that strangers may have caused; by default, as its kind says.
     """
 
     seat: int | None
     seq: int | None
     details: Mapping[str, Any] | None
     delay: float
+    origin: str | None
+    counts: bool
 
 
 class NewMail(About):
@@ -80,13 +86,20 @@ def was_queued(session: Session, key: str) -> bool:
 
 
 def row(**mail: Unpack[NewMail]) -> dict[str, Any]:
-    """Return the columns of a new mail."""
+    """Return the columns of a new mail.
+
+    A mail that a stranger may have caused counts when it is due, for the networks of the visitor who caused it.
+    """
+    not_before = mail["now"] + timedelta(seconds=mail.get("delay", 0))
+    counts = mail.get("counts", mail_kinds.of(mail["kind"]).counts)
     return {
         "key": mail["key"],
         "kind": mail["kind"],
         "person_id": mail["person_id"],
         "created_at": mail["now"],
-        "not_before": mail["now"] + timedelta(seconds=mail.get("delay", 0)),
+        "not_before": not_before,
+        "counts_at": not_before if counts else None,
+        "origin": (mail.get("origin") or origins.current()) if counts else None,
         "game_id": mail.get("game_id"),
         "seat": mail.get("seat"),
         "seq": mail.get("seq"),
@@ -255,14 +268,25 @@ def _mark(session: Session, mail: AnyMail, **values: Any) -> bool:
     return result.rowcount == 1
 
 
-def count_queued(session: Session, kinds: tuple[str, ...], person_id: int, since: datetime) -> int:
-    """Count the mails of these kinds, which are not about turns, queued to a person since a moment."""
-    filters = (NO_TURN, Mail.kind.in_(kinds), Mail.person_id == person_id, Mail.created_at > since)
+def count_queued(
+    session: Session, kinds: tuple[str, ...], person_id: int, since: datetime, prefix: str = ""
+) -> int:
+    """Count the mails of these kinds, which are not about turns, queued to a person since a moment.
+
+    Args:
+        prefix: how their keys begin.
+    """
+    filters = [NO_TURN, Mail.kind.in_(kinds), Mail.person_id == person_id, Mail.created_at > since]
+    filters += [Mail.key.startswith(prefix, autoescape=True)] if prefix else []
     return session.scalar(select(func.count()).where(*filters)) or 0
 
 
 def purge(now: datetime) -> int:
-    """Delete old mails, those about games that ended long ago among them; return how many are gone."""
+    """Delete old mails, those about games that ended long ago among them; return how many are gone.
+
+    Whose networks caused mails is deleted much earlier.
+    """
+    _forget_origins(now)
     gone = 0
     for _ in range(BATCHES):
         deleted = _delete_some(now)
@@ -270,6 +294,17 @@ def purge(now: datetime) -> int:
         if not deleted and not _date_some(now):
             break
     return gone
+
+
+def _forget_origins(now: datetime) -> None:
+    """Forget the origins of mails that are counted no more."""
+    old = (Mail.counts_at.is_not(None), Mail.counts_at < now - ORIGIN_RETENTION, Mail.status != "waiting")
+    with reading() as session:
+        found = session.scalars(select(Mail.id).where(*old).limit(DELETED_AT_ONCE)).all()
+    if found:
+        with transaction() as session:
+            forget = update(Mail).where(Mail.id.in_(found)).values(counts_at=None, origin=None)
+            session.execute(forget, execution_options={"synchronize_session": False})
 
 
 def _delete_some(now: datetime) -> int:

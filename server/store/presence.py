@@ -1,45 +1,67 @@
-"""When people were last here: pages note it in memory, and a tick stores it, so that no page waits for a write.
+"""When people were last at a table: requests note it in memory and a tick stores it, so that no page waits for a write.
 
-A bounce that arrives after its recipient was here is no bounce. What a crash forgets of the last seconds does no harm.
+Programs that fetch links open pages and run their scripts. So only what they do not do shows that somebody is there: a
+form that is sent, a reply by email, or the question of a visible page that a pointer or a key has touched. It shows so
+for that table alone. A bounce that arrives after its recipient was there is no bounce, and words that were said before
+need no email. What a crash forgets of the last seconds does no harm.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Collection
+from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam, or_, update
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
 
-from server.store.engine import transaction
-from server.store.models import Person
+from server.store.engine import insert, reading, transaction
+from server.store.models import Presence
 
-_noted: dict[int, datetime] = {}
+RETENTION = timedelta(days=30)
+"""How long it is kept: no report about an email counts as late as that."""
+_noted: dict[tuple[int, str], datetime] = {}
 
 
-def note(person_id: int, now: datetime) -> None:
-    """Note that a person has opened their page of a game, or has made a move."""
-    _noted[person_id] = now
+def note(person_id: int, now: datetime, game_id: str | None = None) -> None:
+    """Note that a person is at the table of a game; somebody who is anywhere else is not at a table."""
+    if game_id is not None:
+        _noted[person_id, game_id] = now
 
 
 def store() -> None:
-    """Store what was noted since the last time, each person's newest moment.
+    """Store what was noted since the last time, the newest moment of each person at each table.
 
     Raises:
         SQLAlchemyError: the database failed; what was noted is stored the next time.
     """
     if not _noted:
         return
-    taken = sorted(_noted.copy().items())  # a copy at once, for requests go on noting
-    earlier = or_(Person.seen_at.is_(None), Person.seen_at < bindparam("at"))
-    change = update(Person.__table__).where(Person.id == bindparam("person"), earlier)  # type: ignore[arg-type]
+    taken = sorted(_noted.copy().items(), key=lambda noted: (noted[0][1], noted[0][0]))  # as games are locked
     with transaction() as session:
-        session.connection().execute(
-            change.values(seen_at=bindparam("at")), [{"person": person, "at": at} for person, at in taken]
-        )
-    for person, at in taken:
-        if _noted.get(person) == at:
-            del _noted[person]
+        for (person_id, game_id), at in taken:
+            row = {"person_id": person_id, "game_id": game_id, "at": at}
+            key = ("person_id", "game_id")
+            insert(session, Presence, row, key=key, again={"at": at}, where=Presence.at < at)
+    for place, at in taken:
+        if _noted.get(place) == at:
+            del _noted[place]
+
+
+def last(session: Session, person_id: int, game_ids: Collection[str] = ()) -> datetime | None:
+    """Return when a person was last at one of these tables, or at any table if none is named; None if never lately."""
+    where = [Presence.person_id == person_id] + ([Presence.game_id.in_(game_ids)] if game_ids else [])
+    return session.scalar(select(func.max(Presence.at)).where(*where))
 
 
 def forget() -> None:
     """Forget what was noted."""
     _noted.clear()
+
+
+def purge(now: datetime) -> None:
+    """Delete what is too old to matter."""
+    with reading() as session:
+        old = session.scalar(select(func.min(Presence.at)))
+    if old is not None and old < now - RETENTION:
+        with transaction() as session:
+            session.execute(delete(Presence).where(Presence.at < now - RETENTION))

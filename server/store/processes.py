@@ -95,7 +95,7 @@ class ProcessHeartbeat:
             seconds = int(_found["off"].total_seconds())
             for part in self._parts:
                 row = {"id": self._id, "part": part, "machine": self._machine, "at": theirs, "off": seconds}
-                insert(session, Process, row, key="id,part", again={"at": theirs, "off": seconds})
+                insert(session, Process, row, key=("id", "part"), again={"at": theirs, "off": seconds})
             _bury(session, theirs)
             _tell(session, theirs)
         return not clock_off()

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import Flask
-from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.sansio.utils import get_host
 
 from server.config import ConfigError, Settings
+from server.web.visitor import Forwarded
 
 CLAIMED_HOST = "byzanz.claimed-host"
 """Where a request keeps the Host header with which it came."""
@@ -37,10 +37,7 @@ def init_app(app: Flask) -> None:
             f"BYZANZ_BASE_URL: the path {parts.path} leads to another page; choose one like /byzanz"
         )
     app.wsgi_app = BaseUrl(app.wsgi_app, settings.base_url)  # type: ignore[method-assign]
-    if settings.proxy_hops:
-        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
-            app.wsgi_app, x_for=settings.proxy_hops, x_proto=0, x_host=0
-        )
+    app.wsgi_app = Forwarded(app.wsgi_app, settings.proxy_hops)  # type: ignore[method-assign]
 
 
 class BaseUrl:

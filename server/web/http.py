@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import time
 from collections.abc import Mapping
@@ -12,8 +11,7 @@ from typing import Any, NoReturn
 from flask import Flask, abort, current_app, g, make_response, render_template, request
 from flask import session as cookie
 from flask_babel import format_datetime, gettext
-from flask_limiter import Limiter
-from flask_limiter.util import get_remote_address
+from flask_limiter import ApplicationLimit, Limiter
 from flask_wtf.csrf import CSRFProtect
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
@@ -25,41 +23,49 @@ from server.characters import isolated
 from server.config import zones
 from server.errors import InvalidLines, Refused
 from server.i18n import N_
-from server.store import engine, links
+from server.store import engine, links, presence
 from server.store.engine import utc_now
 from server.store.links import SeatAccess
-from server.web import locale
+from server.web import locale, visitor
 from server.web.plain_sheet import in_words
 
 csrf = CSRFProtect()
 """Protects every POST authorised by a cookie; pages authorised by a token in the URL are exempt."""
 
 
-NETWORK_BITS = 64
-"""One visitor has all IPv6 addresses that share these first bits."""
 LARGEST_STEP = 60.0
 """Seconds; the machine's clock ends the counts, so they are forgotten when it jumps further than this."""
 
 
-def visitor() -> str:
-    """Return the address by which all limits count: that of the visitor's network, if it is of IPv6."""
-    address = get_remote_address()
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, ipaddress.IPv4Address) or found.ipv4_mapped:
-        return str(getattr(found, "ipv4_mapped", None) or found)
-    return str(ipaddress.IPv6Network((int(found), NETWORK_BITS), strict=False))
+def _smallest() -> str:
+    return visitor.networks()[0]
 
 
 def browser() -> str:
     """Return the browser of somebody who has signed in, so that a whole house may load their data, or the visitor."""
     token = cookie.get(login.COOKIE_KEY)
-    return f"browser:{token}" if isinstance(token, str) else visitor()
+    return f"browser:{token}" if isinstance(token, str) else _smallest()
 
 
-limiter = Limiter(visitor, storage_uri="memory://", default_limits=["600/minute"])
+def _largest() -> str:
+    return visitor.networks()[-1]
+
+
+def _is_reading() -> bool:
+    return request.method in ("GET", "HEAD", "OPTIONS")
+
+
+limiter = Limiter(
+    _smallest,
+    storage_uri="memory://",
+    default_limits=["600/minute"],
+    application_limits=[
+        ApplicationLimit("2400/minute", _largest, scope="all"),
+        ApplicationLimit("600/minute", _largest, exempt_when=_is_reading, scope="changes"),
+    ],
+)
+"""Limits what one visitor may ask of this process: all addresses of a /64 of IPv6 are one visitor, and so are, for all
+that they do together, those of a /48 or of a /24 of IPv4."""
 
 
 def _spent() -> int:
@@ -188,13 +194,28 @@ def sentence_if_unsure() -> str | None:
 def seat_access(session: Session, token: str) -> SeatAccess:
     """Return the seat that a link opens, or answer the request with the page for a dead link."""
     access = links.seat_access(session, token, utc_now()) or unknown_link(token)
-    remember_reader(access)
+    meet(access)
     return access
 
 
-def remember_reader(access: SeatAccess) -> None:
-    """Let the request answer in the language of the person whose link opened it."""
+def meet(access: SeatAccess) -> None:
+    """Answer the person whose link opened a seat in their language, and note that they are at the table."""
     request.environ[locale.READER] = (access.seat.person, access.link.purpose)
+    note_presence(access.link.person_id, access.game.id)
+
+
+TOUCHED = "X-Touched"
+"""The header by which a visible page says that a pointer or a key has touched it lately (`static/live.js`)."""
+
+
+def note_presence(person_id: int, game_id: str | None) -> None:
+    """Note that a person is at a table if this request shows it: it sends a form, or asks for a page in use.
+
+    What only reads shows nothing: programs that fetch links open pages and run their scripts.
+    """
+    asks = request.endpoint == "live.head" and request.method == "GET" and TOUCHED in request.headers
+    if asks or not _is_reading():
+        presence.note(person_id, utc_now(), game_id)
 
 
 GAME_ID = re.compile(r"[0-9A-Za-z_-]{1,16}")

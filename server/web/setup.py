@@ -16,7 +16,7 @@ from server.config import settings
 from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken, on_hold
-from server.store import engine, processes
+from server.store import engine, origins, processes
 from server.web import (
     assets,
     belongs,
@@ -30,6 +30,7 @@ from server.web import (
     stylesheet,
     submissions,
     templating,
+    visitor,
     waiting,
 )
 from server.web.account import account, answers, feeds, leaving, moving, mutes, unsubscribe
@@ -125,6 +126,8 @@ def init_app(app: Flask) -> None:
     link_tails.init_app(app)
     app.before_request(engine.begin_request)
     app.before_request(_check_clock)
+    app.before_request(lambda: origins.begin(visitor.networks()))
+    app.teardown_request(lambda _error: origins.end())
     csrf.init_app(app)
     init_limits(app)
     submissions.init_app(app)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
 from server.mail.outgoing import batching
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, links, outbox
-from server.store.models import Game, Mail, Person, Word
+from server.store.models import Game, Mail, Person, Presence, Word
 from tests.support.mail_servers import Pigeons
 from tests.support.scene import Scene
 
@@ -120,7 +121,7 @@ def speak(session: Any, made: Scene) -> None:
         )
         game.said = number
     session.get_one(Person, made.person("Daphne")).talk = "once"
-    session.get_one(Person, made.person("Daphne")).seen_at = None
+    session.execute(delete(Presence).where(Presence.person_id == made.person("Daphne")))
 
 
 def mails() -> Iterator[Shown]:

@@ -187,7 +187,7 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
     if message.doubt is not None and not words.is_understood(access, asked, wholly=True):
         return _finish(row, access, "auto", Fact("ignored", {"why": message.doubt}), now)
     if understood and not asked.only_words:
-        presence.note(person.id, now)
+        presence.note(person.id, now, access.game.id)
         presence.store()
     if understood:
         deliverability.mark_reachable(person.id, now)

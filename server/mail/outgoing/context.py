@@ -57,6 +57,7 @@ def template_context(
         "name": one_line(rows.person.name),
         "details": _details(rows.mail),
         "link": mail_links.link,
+        "late": rows.late,
         "stop": mail_links.stop,
         "stops_all": mail_links.stops_all,
         "reply": mail_links.reply,

@@ -26,7 +26,7 @@ from server.mail.outgoing.relevance import AddressSuppressed, Outdated
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play.positions import NO_RULES
-from server.store import alerts, outbox, totals
+from server.store import alerts, links, outbox, totals
 from server.store.engine import UNAVAILABLE, reading, transaction
 from server.store.facts import Fact
 from server.store.rows import MailRow
@@ -193,6 +193,8 @@ def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
         first = outbox.mark_sent(session, mail, now)
         if first:
             outbox.mark_merged(session, composed.merged, now)
+            if (link_id := outbox.details(mail).get("link")) is not None:
+                links.begin_lifetime(session, link_id, now)
             if mail.kind == "turn" and composed.times is not None:
                 play.mail_accepted(session, mail, composed.times, now)
             if mail.kind == "digest":

@@ -92,7 +92,7 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
             return None
         found[place] = link
     given = outbox.details(rows.mail)
-    if "link" in given:
+    if "link" in given and not rows.late:
         found["link"] = session.get_one(Link, given["link"])
     if "reply" in given and rows.seat is not None and rows.turn is None and not given.get("talk"):
         used = session.get(Link, given["reply"])  # to which the mail came

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -26,6 +26,8 @@ FOR_SEATED = frozenset(
     {"seated", "turn", "remind", "timeout", "autopilot", "over", "act", "replaced", "talk"}
 )
 """Mails to people who hold a seat and have not left it."""
+LATEST = timedelta(days=1)
+"""How late an email with a link that expires may be; later it only says that its reader may ask once more."""
 INVITATIONS = frozenset({"invite", "nudge", "held"})
 """Mails that invite: a reader may want none of them, ever."""
 ABOUT_OTHERS = frozenset({"refused", "vacant"})
@@ -56,6 +58,8 @@ class MailRows:
     """The turn that the mail was queued for, if still open; for an answer, the reader's own open turn."""
     beside: Sequence[AnyMail] = ()
     """The other mails that wait for the same reader about the same game, oldest first."""
+    late: bool = False
+    """It was requested so long ago that it only says so, without its link."""
 
     @property
     def game(self) -> GameRow | None:
@@ -99,7 +103,8 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
         raise Outdated(Fact("not_seated"))
     if mail.kind in FOR_SEATED and seat is not None and seat.left:
         raise Outdated(Fact("has_left"))
-    rows = MailRows(mail, person, table, seat, _turn(table, mail, seat), beside)
+    late = "link" in outbox.details(mail) and now - mail.created_at > LATEST
+    rows = MailRows(mail, person, table, seat, _turn(table, mail, seat), beside, late)
     check = CHECKS.get(mail.kind)
     reason = check(session, rows, now) if check else None
     if reason:
@@ -184,11 +189,17 @@ def _still_waits(session: Session, rows: MailRows, _now: datetime) -> Fact | Non
     return None if until is not None and until.isoformat() == told else Fact("table_closed")
 
 
-def _link_is_live(session: Session, rows: MailRows, now: datetime) -> Fact | None:
+def _link_is_wanted(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
+    """An email that was late begins the lifetime of its link anew, unless its reader has asked once more."""
     given = outbox.details(rows.mail).get("link")
     link = session.get(Link, given) if given is not None else None
-    dead = link is None or link.revoked_at or link.used_at or (link.expires_at and link.expires_at <= now)
-    return Fact("link_dead") if dead else None
+    if link is None or link.revoked_at or link.used_at or (rows.game is not None and not rows.game.trial):
+        return Fact("link_dead")
+    same = (NO_TURN, Mail.person_id == rows.person.id, Mail.kind == rows.mail.kind, Mail.id > rows.mail.id)
+    newer = rows.late and session.scalar(
+        select(Mail.id).where(*same, Mail.game_id == rows.mail.game_id).limit(1)
+    )
+    return Fact("link_dead") if newer else None
 
 
 def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
@@ -214,10 +225,10 @@ CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
     "nudge": _is_invited,
     "held": _is_invited,
     "confirm": _is_unconfirmed,
-    "signin": _link_is_live,
-    "keep": _link_is_live,
-    "move": _link_is_live,
-    "moving": _link_is_live,
+    "signin": _link_is_wanted,
+    "keep": _link_is_wanted,
+    "move": _link_is_wanted,
+    "moving": _link_is_wanted,
     "digest": _digest_is_due,
     "open_table": _still_waits,
     "wish": _any_table_waits,

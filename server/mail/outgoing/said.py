@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.community import talk
 from server.community.talk import Said
 from server.mail.text import one_line
-from server.store import log
-from server.store.models import Link, Person
+from server.store import log, presence
+from server.store.models import Link
 from server.store.rows import AnyGame, AnyMail, AnyPerson, AnySeat
 
 LINES = 3
@@ -109,16 +108,16 @@ def news(session: Session, mail: AnyMail, merged: Sequence[AnyMail] = ()) -> Tal
 
 
 def unread(session: Session, game_id: str, person_id: int, mails: Sequence[AnyMail]) -> list[Said]:
-    """Return what emails about talk were queued to tell, and what was said since, unless its reader was here after it.
+    """Return what emails about talk were queued to tell, and what was said since, unless its reader was at the table.
 
     Args:
         mails: queued; those about anything else do not count.
     """
     first = min(mail.created_at for mail in mails if mail.kind == "talk")
-    seen_at = session.scalar(select(Person.seen_at).where(Person.id == person_id))
+    read_at = presence.last(session, person_id, [game_id])
     found = talk.words(session, game_id, person_id)
     heard = (said for said in found if said.at >= first and not said.own and not said.hidden)
-    return [said for said in heard if seen_at is None or said.at > seen_at]
+    return [said for said in heard if read_at is None or said.at > read_at]
 
 
 def _shown(words: Iterable[Said]) -> Talk:

@@ -18,9 +18,9 @@ from server.store.models.community import (
 from server.store.models.games import Game, Seat
 from server.store.models.links import Link
 from server.store.models.log import EXCUSED, Entry, ModeratorAction, Snapshot
-from server.store.models.mail import FAILED, INVITATION, NO_TURN, REACHING, WAITING, IncomingMail, Mail
+from server.store.models.mail import FAILED, INVITATION, NO_TURN, WAITING, IncomingMail, Mail
 from server.store.models.operations import Alert, Heartbeat, Outage, Process, Submission, Total
-from server.store.models.people import Absence, AddressChange, BrowserSession, Person
+from server.store.models.people import Absence, AddressChange, BrowserSession, Person, Presence
 from server.store.models.turns import StandingOrder, Turn
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "FAILED",
     "INVITATION",
     "NO_TURN",
-    "REACHING",
     "WAITING",
     "Absence",
     "AddressChange",
@@ -48,6 +47,7 @@ __all__ = [
     "Notes",
     "Outage",
     "Person",
+    "Presence",
     "Process",
     "Reliability",
     "Rematch",

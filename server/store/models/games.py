@@ -89,6 +89,8 @@ class Game(Base):
     """Weekdays on which the game's clocks stop, as ISO numbers: `67` is the weekend."""
     trial: Mapped[bool] = mapped_column(default=False)
     """A visitor's game against bots: no clock runs, nobody is emailed, and it ends after a week unless it is kept."""
+    origin: Mapped[str | None] = mapped_column(String(40), default=None)
+    """The networks of the visitor who started it (`server/store/origins.py`), while it is a visitor's game."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     ended_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     head: Mapped[int] = mapped_column(default=0)

@@ -28,5 +28,7 @@ class Link(Base):
     expires_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     used_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    used_by: Mapped[str | None] = mapped_column(String(64), default=None)
+    """Of a sign-in link: SHA-256, hex, of the browser that used it, which may press its button again for a while."""
     seq: Mapped[int | None] = mapped_column(default=None)
     """Of a reply address: the head of the log when its turn opened."""

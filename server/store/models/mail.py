@@ -33,7 +33,7 @@ class IncomingMail(Base):
 _WAITING = "status = 'waiting'"
 _FAILED = "status = 'failed'"
 _NO_TURN = "kind <> 'turn'"
-_REACHING = "kind IN ('invite', 'nudge', 'signin')"
+_COUNTED = "counts_at IS NOT NULL"
 _TRIED = "status = 'waiting' AND tried_at IS NOT NULL"
 _DATED = "delete_at IS NOT NULL"
 
@@ -55,12 +55,7 @@ class Mail(Base):
         # Since when emails cannot be sent.
         Index("ix_outbox_tried", "tried_at", sqlite_where=text(_TRIED), postgresql_where=text(_TRIED)),
         # How many strangers were emailed within the last hour.
-        Index(
-            "ix_outbox_reaching",
-            "created_at",
-            sqlite_where=text(_REACHING),
-            postgresql_where=text(_REACHING),
-        ),
+        Index("ix_outbox_counted", "counts_at", sqlite_where=text(_COUNTED), postgresql_where=text(_COUNTED)),
         # Emails of running games have no such date.
         Index("ix_outbox_expiring", "delete_at", sqlite_where=text(_DATED), postgresql_where=text(_DATED)),
     )
@@ -87,6 +82,10 @@ class Mail(Base):
     finished_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     error: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """Why it was not sent, or not yet."""
+    counts_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When it counts among the emails that strangers may have caused; None: its kind does not count, or no more."""
+    origin: Mapped[str | None] = mapped_column(String(40), default=None)
+    """The networks of the visitor who caused it (`server/store/origins.py`), while it counts."""
     delete_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When this row may be deleted; None while it waits, and until a month after its game has ended."""
 
@@ -95,6 +94,4 @@ class Mail(Base):
 WAITING = Mail.status == literal_column("'waiting'")
 FAILED = Mail.status == literal_column("'failed'")
 INVITATION = Mail.kind.in_((literal_column("'invite'"), literal_column("'nudge'")))
-REACHING = Mail.kind.in_(tuple(literal_column(f"'{kind}'") for kind in ("invite", "nudge", "signin")))
-"""Emails that a stranger may have caused to a stranger."""
 NO_TURN = Mail.kind != literal_column("'turn'")

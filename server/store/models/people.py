@@ -53,8 +53,6 @@ class Person(Base):
     quiet_to: Mapped[int | None] = mapped_column(default=None)
     language: Mapped[str | None] = mapped_column(String(5), default=None)
     """The language of their emails and pages; None: the browser's, or in emails the organiser's."""
-    seen_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
-    """When they last opened their page of a game, made a move or answered by email; stored a few seconds later."""
     digest_at: Mapped[datetime] = mapped_column(UtcTime, default=LONG_AGO)
     """A hint: no digest is due to this reader before this time. To be put back by whatever may make one due earlier."""
 
@@ -105,6 +103,15 @@ class AddressChange(Base):
     other_handle: Mapped[bool] = mapped_column(default=False)
     """Of two handles, that of the account at the new address stays."""
     by_operator: Mapped[bool] = mapped_column(default=False)
+
+
+class Presence(Base):
+    """When a person was last at the table of a game (`server/store/presence.py`); stored a few seconds later."""
+
+    __tablename__ = "presence"
+    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), primary_key=True)
+    game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime)
 
 
 class Absence(Base):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlsplit
+
 import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -11,6 +14,7 @@ from sqlalchemy.orm import Session
 from server import i18n, validation
 from server.accounts import absences, login
 from server.community import blocks, handles, mutes
+from server.config import settings
 from server.errors import InvalidInput, Refused
 from server.lobby import notify, time_control
 from server.mail import subscriptions
@@ -24,23 +28,32 @@ from server.web.filters import time_of_day
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
 
 blueprint = Blueprint("account", __name__)
+SEAT_PAGE = re.compile(f"/t/({links.TOKEN.pattern})(?:/|$)")
+"""The path of a page of a seat."""
 
 
 @blueprint.get("/sign-in")
 def sign_in() -> ResponseReturnValue:
     """Show the sign-in form."""
-    return render_template("account/sign_in.html", address="", refusal=None)
+    return render_template("account/sign_in.html", address="", token=_seat_behind(), refusal=None)
+
+
+def _seat_behind() -> str:
+    """Return the token of the seat's page that led here, empty if another page did."""
+    came, ours = urlsplit(flask.request.referrer or ""), urlsplit(settings().base_url)
+    found = SEAT_PAGE.match(came.path.removeprefix(ours.path))
+    return found[1] if found and came.netloc == ours.netloc else ""
 
 
 @blueprint.post("/sign-in")
 @limiter.limit("10/minute")
 def ask_link() -> ResponseReturnValue:
     """Mail a sign-in link; the response is the same whether the address is known or not."""
-    address = flask.request.form.get("address", "")
+    address, token = flask.request.form.get("address", ""), flask.request.form.get("token", "")
     try:
-        login.mail_sign_in(address, utc_now(), i18n.current_language())
+        login.mail_sign_in(address, utc_now(), i18n.current_language(), seat_token=token)
     except InvalidInput as refusal:
-        page = render_template("account/sign_in.html", address=address, refusal=refusal)
+        page = render_template("account/sign_in.html", address=address, token=token, refusal=refusal)
         return page, refusal.status
     return render_template("account/link_sent.html")
 
@@ -49,12 +62,19 @@ def ask_link() -> ResponseReturnValue:
 def confirm_sign_in(token: str) -> ResponseReturnValue:
     """Show a button that signs in; viewing does not use up the link, since machines open mailed links, too."""
     with reading() as session:
-        link = links.find(session, "signin", token, utc_now()) or unknown_link(token)
-        if link.used_at is not None:
+        link = links.find_any(session, "signin", token) or unknown_link(token)
+        usable = login.is_usable(link, utc_now(), login.this_browser())
+        if not usable and not _has_signed_in(session, link):
             unknown_link(token)
-        return render_template(
-            "account/redeem.html", token=token, person=session.get_one(Person, link.person_id)
-        )
+        login.this_browser(new=True)
+        person = session.get_one(Person, link.person_id)
+        return render_template("account/redeem.html", token=token, person=person, done=not usable)
+
+
+def _has_signed_in(session: Session, link: Link) -> bool:
+    """Whether a link was used and its person is signed in to this browser."""
+    me = login.signed_in(session) if link.used_at is not None and link.revoked_at is None else None
+    return me is not None and me.id == link.person_id
 
 
 @blueprint.post("/s/<token>")
@@ -63,9 +83,14 @@ def redeem(token: str) -> ResponseReturnValue:
     """Sign in to this browser, once per link.
 
     The form needs its own page's CSRF token although the URL authorises it: otherwise a stranger's page could sign a
-    visitor in as the stranger.
+    visitor in as the stranger. Whoever is signed in already needs neither: a second press may come with an older page.
     """
-    person = login.redeem(token, utc_now()) or unknown_link(token)
+    with reading() as session:
+        link = links.find_any(session, "signin", token) or unknown_link(token)
+        if _has_signed_in(session, link):
+            return flask.redirect(url_for("lobby.index"), 303)
+    flask.current_app.extensions["csrf"].protect()
+    person = login.redeem(token, utc_now(), login.this_browser()) or unknown_link(token)
     table, seat = flask.session.get(login.TABLE_KEY), flask.session.get(login.SEAT_KEY)
     login.sign_in(person.id, browser_name(flask.request.user_agent.string), utc_now())
     locale.save_language()
@@ -271,5 +296,5 @@ def set_invitations() -> ResponseReturnValue:
     return flask.redirect(url_for(".account"), 303)
 
 
-# It works without cookies: it only sends mail.
-csrf.exempt(ask_link)
+csrf.exempt(ask_link)  # it works without cookies: it only sends mail
+csrf.exempt(redeem)  # it checks the token itself

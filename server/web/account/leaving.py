@@ -9,7 +9,7 @@ from flask import Blueprint, Response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from server import i18n
-from server.accounts import erasure, export, login
+from server.accounts import erasure, export, known_browsers, login
 from server.store.engine import reading, utc_now
 from server.web.http import browser, limiter
 
@@ -67,6 +67,7 @@ def delete() -> ResponseReturnValue:
         return _page(unsure=True)
     erasure.erase(me.id, now)
     flask.session.clear()
+    known_browsers.forget(me.id)
     return flask.redirect(url_for(".deleted"), 303)
 
 

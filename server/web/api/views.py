@@ -24,7 +24,7 @@ from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refus
 from server.i18n import N_
 from server.play import history, positions, turns
 from server.play.positions import Broken, Position, on_hold
-from server.store import engine, links, presence, processes, standing_orders
+from server.store import engine, links, processes, standing_orders
 from server.store.models import Game
 from server.store.rows import AnyGame
 from server.store.table import load
@@ -78,7 +78,6 @@ def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with engine.reading() as session:
         access = opened_seat(session, token)
-    presence.note(access.link.person_id, engine.utc_now())
     body = body_of(MoveRequest)
     game_id, number = access.game.id, access.seat.seat
     try:
@@ -172,7 +171,7 @@ def opened_seat(session: Session, token: str) -> links.SeatAccess:
     access = links.seat_access(session, token, engine.utc_now())
     if access is None:
         raise NoSuchSeat("This link does not open a seat. Open it in a browser to request a fresh one.")
-    http.remember_reader(access)
+    http.meet(access)
     return access
 
 

@@ -9,7 +9,7 @@ import flask
 
 from server.community import talk
 from server.errors import BadRequest
-from server.store import engine, presence
+from server.store import engine
 from server.store.words import public_id
 from server.validation import excerpt
 from server.web import http
@@ -85,7 +85,6 @@ def say(token: str) -> tuple[dict[str, Any], int]:
     with engine.reading() as session:
         access = opened_seat(session, token)
     now = engine.utc_now()
-    presence.note(access.link.person_id, now)
     body = body_of(WordRequest)
     said = talk.say(
         access.game.id,

@@ -24,7 +24,7 @@ from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Link, Mail, Person, Seat
-from server.web.http import csrf, limiter, unknown_link
+from server.web.http import csrf, limiter, note_presence, unknown_link
 from server.web.lobby import pace
 
 blueprint = Blueprint("invitations", __name__)
@@ -103,7 +103,10 @@ def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
     """Return the URL of the seat just accepted if the game has begun with it."""
     with reading() as session:
         link = links.find(session, "invite", token, now)
-        return seat_url(session, link.person_id, game_id) if link else None
+        if link is None:
+            return None
+        note_presence(link.person_id, game_id)
+        return seat_url(session, link.person_id, game_id)
 
 
 def seat_url(session: Session, person_id: int | None, game_id: str) -> str | None:
@@ -276,6 +279,8 @@ def act(token: str) -> ResponseReturnValue:
         return _organiser_page(token, refusal)
     with reading() as session:
         game = organiser.organised_game(session, token, now)
+        if game is not None and game.organiser_id is not None:
+            note_presence(game.organiser_id, game.id)
         starts = form["do"] in {"confirm", "fill", "fill-all", "remove", "start"}
         seat = seat_url(session, game.organiser_id, game.id) if game and starts else None
     reminded = number if form["do"] == "remind" else None

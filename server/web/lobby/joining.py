@@ -41,10 +41,17 @@ def join(game_id: str) -> ResponseReturnValue:
         hours = time_control.parse_own_hours(form)
         invitations.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now, hours)
     except Refused as refusal:
-        return _join_page(game_id, refusal)
+        if not _holds_seat(game_id, me.id):  # a second press of the button that took it
+            return _join_page(game_id, refusal)
     with reading() as session:
         seat = invitation_pages.seat_url(session, me.id, game_id)
     return flask.redirect(seat or url_for(".free_seat", game_id=game_id), 303)
+
+
+def _holds_seat(game_id: str, person_id: int) -> bool:
+    with reading() as session:
+        seat = invitations.seat_for(session, _listed_game(session, game_id), person_id)
+        return seat is not None and seat.status == "seated"
 
 
 @blueprint.post("/join/<game_id>/sign-in")

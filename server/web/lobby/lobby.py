@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 import flask
 from flask import Blueprint, render_template, url_for
@@ -17,13 +16,13 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from byzanz.moves import BadSetup
 from byzanz.rules import PUBLIC
-from server import errors, i18n, validation
+from server import i18n, validation
 from server.accounts import login
 from server.community import blocks
 from server.config import settings
 from server.config.offered import offered
 from server.config.zones import zone_of
-from server.errors import InvalidInput, Refused
+from server.errors import Crowded, InvalidInput, Refused, TooMany
 from server.lobby import create, names, tables, time_control
 from server.store.engine import reading, utc_now
 from server.store.models import Game
@@ -91,8 +90,11 @@ def new() -> ResponseReturnValue:
         group = again.posted_group(session)
     host_id = group.host.id if group else me.id if me else None
     try:
-        with suppress(errors.TooMany):  # do not tell a stranger how many games wait under an address
-            create.create_game(_read_request(group), utc_now(), host_id)
+        create.create_game(_read_request(group), utc_now(), host_id)
+    except TooMany as refusal:
+        if isinstance(refusal, Crowded):
+            return new_form(fields.to_dict(), refusal, group), refusal.status
+        # Do not tell a stranger how many games wait under an address.
     except Refused as refusal:
         return new_form(fields.to_dict(), refusal, group), refusal.status
     return flask.redirect(url_for("lobby.confirm_sent"), 303)

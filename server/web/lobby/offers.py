@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from byzanz import games
 from server import i18n
 from server.accounts import login
-from server.errors import InvalidInput, Refused
+from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import offers, tables
 from server.store.engine import reading, utc_now
 from server.store.models import Game
@@ -53,7 +53,7 @@ def ask_link(game_id: str, number: int) -> ResponseReturnValue:
     address = flask.request.form.get("address", "")
     try:
         login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=offered)
-    except InvalidInput as refusal:
+    except (InvalidInput, TooMany) as refusal:
         return _page(game_id, number, refusal)
     flask.session[login.TABLE_KEY], flask.session[login.SEAT_KEY] = game_id, number
     return render_template("account/link_sent.html", newcomers=offered)

@@ -11,7 +11,7 @@ from flask_babel import gettext as _
 
 from server import errors, i18n
 from server.accounts import login
-from server.errors import InvalidInput, Refused
+from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import trials
 from server.store.engine import reading, utc_now
 from server.web import locale
@@ -27,7 +27,7 @@ MOST_DISMISSED = 40
 
 
 @blueprint.post("/play")
-@limiter.limit("10/hour")
+@limiter.limit("120/minute")
 def start() -> ResponseReturnValue:
     """Start a game against bots and open its table; a signed-in person sits there with their own name."""
     slug = flask.request.form.get("game", "")
@@ -54,7 +54,7 @@ def ask_to_keep(token: str) -> ResponseReturnValue:
     refusal: Refused | None = None
     try:
         trials.mail_keep_link(access.game.id, address, utc_now(), i18n.current_language())
-    except InvalidInput as wrong:
+    except (InvalidInput, TooMany) as wrong:
         refusal = wrong
     page = render_template(
         "lobby/keep_sent.html", token=token, game=access.game, address=address, refusal=refusal

@@ -1,7 +1,7 @@
 """The endpoint that open pages poll to learn whether the game has moved on.
 
 It must be cheap, since every open page asks about three times a minute, and more often while only bots are to move; it
-reveals nothing that the page does not.
+reveals nothing that the page does not. A page in use says so when it asks (`http.note_presence`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from flask_babel import gettext as _
 
 from server.community import mutes, notes, reports, talk
 from server.errors import Refused
-from server.store import presence
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
 from server.web import drawn
@@ -26,7 +25,6 @@ csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside ma
 def say(token: str) -> ResponseReturnValue:
     """Say something to the table and return to it; a refused text stays in its field."""
     form, access = flask.request.form, _access(token)
-    presence.note(access.link.person_id, utc_now())
     try:
         word = talk.say(
             access.game.id,

@@ -23,7 +23,7 @@ from server.mail import deliverability
 from server.play import autopilot, positions, timeline, turns
 from server.play import history as play_history
 from server.play.positions import Position, why_on_hold
-from server.store import heads, log, presence, standing_orders
+from server.store import heads, log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
 from server.store.rows import OrderRow
@@ -67,8 +67,6 @@ def show(token: str) -> ResponseReturnValue:
     missing = heads.report_missing(query.get("at", ""), utc_now())
     with reading() as session:
         access = seat_access(session, token)
-        if flask.request.method == "GET":
-            presence.note(access.link.person_id, utc_now())
         lost_entry = next((head.seq for head in missing if head.game_id == access.game.id), None)
         played = whole_number(query.get("played", ""), access.game.head)
         return _page(
@@ -81,7 +79,6 @@ def move(token: str) -> ResponseReturnValue:
     """Play the submitted move and redirect to the table; where only bots are to move, they answer first."""
     with reading() as session:
         access = seat_access(session, token)
-    presence.note(access.link.person_id, utc_now())
     try:
         form = read_form(flask.request.form, access.game.head)
     except MalformedForm as fault:

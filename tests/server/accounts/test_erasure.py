@@ -21,9 +21,21 @@ from server.accounts import erasure, export
 from server.mail.outgoing.deliver import deliver
 from server.play import history
 from server.scheduler import jobs
-from server.store import engine, links, log, outbox
+from server.store import engine, links, log, outbox, presence
 from server.store.facts import Fact
-from server.store.models import Alert, BrowserSession, Game, Link, Mute, Notes, Person, Seat, Turn, Word
+from server.store.models import (
+    Alert,
+    BrowserSession,
+    Game,
+    Link,
+    Mute,
+    Notes,
+    Person,
+    Presence,
+    Seat,
+    Turn,
+    Word,
+)
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.forms import log_in
@@ -87,12 +99,13 @@ def test_what_an_erased_person_said_and_noted_goes_with_them(zeno: int) -> None:
 
 
 def test_the_row_of_an_erased_person_says_nothing_of_them(zeno: int) -> None:
-    with engine.transaction() as session:
-        session.execute(update(Person).where(Person.id == zeno).values(seen_at=NOW))
+    presence.note(zeno, NOW, "running")
+    presence.store()
     erasure.erase(zeno, NOW)
     blank = Person(email=None, name=erasure.NAME, created_at=NOW, silent=True)
     with engine.reading() as session:
         left = session.get_one(Person, zeno)
+        assert session.query(Presence).filter_by(person_id=zeno).count() == 0
         said = {column.key for column in Person.__mapper__.columns} - {"id", "created_at", "digest_at"}
         assert {name: getattr(left, name) for name in said} == {name: getattr(blank, name) for name in said}
 

@@ -128,7 +128,7 @@ def test_it_troubles_no_moderator(now: datetime) -> None:
         assert game_id not in troubled.all()
 
 
-def test_all_visitors_together_start_only_so_many_an_hour(
+def test_all_visitors_together_play_only_so_many_an_hour(
     now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "MOST_AN_HOUR", 2)
@@ -137,6 +137,27 @@ def test_all_visitors_together_start_only_so_many_an_hour(
     with pytest.raises(TooMany):
         started(now + timedelta(minutes=59))
     started(now + timedelta(minutes=61))
+
+
+@pytest.mark.parametrize("how", ["left", "over", "kept", "ended"])
+def test_a_game_that_is_no_longer_played_gives_its_place_back(
+    now: datetime, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(trials, "MOST_AN_HOUR", 1)
+    game_id, token = started(now)
+    with pytest.raises(TooMany):
+        started(now)
+    if how == "left":
+        access = opened(token, now)
+        assert access is not None
+        play.leave(game_id, 0, now=now, link_id=access.link.id)
+    elif how == "over":
+        play.moderate(game_id, "!abandon", reason="x", person_id=1, now=now)
+    elif how == "kept":
+        trials.keep(keep_token(game_id, now), "Ann", now)
+    else:
+        assert play.end_trial(game_id, now)
+    started(now)
 
 
 def test_a_game_that_nobody_keeps_ends_after_a_week(now: datetime) -> None:
@@ -233,15 +254,35 @@ def test_one_address_gets_three_of_these_emails_a_day(now: datetime) -> None:
     assert len(queued()) == 4
 
 
-def test_the_button_works_for_a_day(now: datetime) -> None:
+def test_the_button_works_for_a_day_after_its_email(now: datetime) -> None:
     game_id, _old = started(now)
     token = keep_token(game_id, now)
+    sent, late = Pigeons(), now + timedelta(hours=3)
+    deliver(late, sent)
+    assert len(sent.sent) == 1
     with pytest.raises(NoSuchLink):
-        trials.keep(token, "Ann", now + timedelta(days=1))
+        trials.keep(token, "Ann", late + timedelta(days=1))
+    assert trials.keep(token, "Ann", late + timedelta(days=1, seconds=-1))
+
+
+def test_an_email_that_is_a_day_late_says_that_its_button_is_gone(now: datetime) -> None:
+    game_id, _old = started(now)
+    keep_token(game_id, now)
     sent = Pigeons()
-    deliver(now + timedelta(days=1), sent)
-    assert queued() == ["keep"]
-    assert not sent.sent
+    deliver(now + timedelta(days=1, seconds=1), sent)
+    [mail] = sent.sent
+    assert "ask for it again" in str(mail)
+    assert "/k/" not in str(mail)
+
+
+def test_no_email_offers_to_keep_what_was_kept_meanwhile(now: datetime) -> None:
+    game_id, _old = started(now)
+    token = keep_token(game_id, now)
+    keep_token(game_id, now + timedelta(minutes=1), "bob@example.org")
+    trials.keep(token, "Ann", now + timedelta(minutes=2))
+    sent = Pigeons()
+    deliver(now + timedelta(hours=2), sent)
+    assert not sent.to("bob@example.org")
 
 
 # ---- a visitor who is signed in ----

@@ -18,10 +18,11 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play import turns
-from server.store import engine, facts, log, outbox, presence
+from server.store import engine, facts, links, log, outbox, presence
 from server.store.facts import Fact
 from server.store.models import Alert, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
+from tests.support.forms import sign_in
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import (
     awaited,
@@ -372,35 +373,77 @@ def test_a_digest_that_comes_back_counts_like_any_email(table: Begin, cadence: s
     assert (row(Turn, (game.id, 0)).refused, row(Seat, (game.id, 0)).bounces) == (GONE, 1)
 
 
-@pytest.mark.parametrize("sign", ["page", "move", "program", "head", "poll", "other", "before"])
-def test_who_was_here_after_the_email_was_accepted_has_an_address_that_works(
+MOVE = {"move": "pass", "seen": 1, "request_id": "request-1"}
+TOUCHED = {"X-Touched": "yes"}
+SIGNS: dict[str, tuple[bool, str, str, dict[str, Any]]] = {
+    "a move": (True, "POST", "/t/{seat}", {"data": MOVE}),
+    "a program's move": (True, "POST", "/api/v1/seats/{seat}/moves", {"json": MOVE}),
+    "words": (True, "POST", "/t/{seat}/say", {"data": {"text": "Hello", "request_id": "words-1"}}),
+    "notes": (True, "POST", "/t/{seat}/notes", {"data": {"notes": "trust nobody"}}),
+    "a page in use": (True, "GET", "/t/{seat}/head", {"headers": TOUCHED}),
+    "a page": (False, "GET", "/t/{seat}", {}),
+    "a page's script": (False, "GET", "/t/{seat}/head", {}),
+    "the head of its answer": (False, "HEAD", "/t/{seat}/head", {"headers": TOUCHED}),
+    "a header on a page": (False, "GET", "/t/{seat}", {"headers": TOUCHED}),
+    "a header of a program": (False, "GET", "/api/v1/seats/{seat}", {"headers": TOUCHED}),
+    "a program that reads": (False, "GET", "/api/v1/seats/{seat}", {}),
+    "the head of a page": (False, "HEAD", "/t/{seat}", {}),
+    "a feed": (False, "GET", "/feed/{feed}.ics", {}),
+    "a mail program's unsubscribing": (False, "POST", "/u/{stop}", {}),
+    "another seat": (False, "POST", "/t/{beside}/notes", {"data": {"notes": "x"}}),
+    "another table": (False, "GET", "/t/{elsewhere}/head", {"headers": TOUCHED}),
+}
+"""Requests after an email was accepted, and whether they show that its reader is at the table."""
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_who_was_at_the_table_after_the_email_was_accepted_has_an_address_that_works(
     table: Begin, client: FlaskClient, sign: str
 ) -> None:
     game = table(3)
-    presence.note(game.people[0], NOW - MINUTE)
+    other = table(3, "other")
+    tokens = {"seat": game.tokens[0], "beside": game.tokens[1], "elsewhere": other.tokens[0]}
+    tokens |= {"feed": token_of("feed", game.people[0]), "stop": token_of("stop", game.people[0], game.id)}
+    presence.note(game.people[0], NOW - MINUTE, game.id)
     presence.store()
     mail = the_mail(game)
     post()
-    token, move = game.tokens[0], {"move": "pass", "seen": mail.seq, "request_id": "request-1"}
-    now = NOW + MINUTE if sign != "before" else NOW - timedelta(seconds=1)
-    with time_machine.travel(now, tick=False):
-        if sign in ("page", "before"):
-            assert client.get(f"/t/{token}").status_code == 200
-        elif sign == "move":
-            assert client.post(f"/t/{token}", data=move).status_code == 303
-        elif sign == "program":
-            assert client.post(f"/api/v1/seats/{token}/moves", json=move).status_code == 201
-        elif sign == "head":
-            client.head(f"/t/{token}")
-        elif sign == "poll":
-            client.get(f"/api/v1/seats/{token}")
-        else:
-            client.get(f"/t/{game.tokens[1]}")
+    there, method, path, how = SIGNS[sign]
+    with time_machine.travel(NOW + MINUTE, tick=False):
+        answer = client.open(path.format(**tokens), method=method, **how)
+    assert answer.status_code < 400
     presence.store()
     deliverability.handle_bounce(mail.id, GONE, NOW + 2 * MINUTE)
-    here = sign in ("page", "move", "program")
-    assert (row(Person, game.people[0]).suppressed is None) is here
-    assert (row(Mail, mail.id).status == "sent") is here
+    assert (row(Person, game.people[0]).suppressed is None) is there
+    assert (row(Mail, mail.id).status == "sent") is there
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, 1])
+def test_only_what_comes_after_the_email_shows_anything(table: Begin, seconds: int) -> None:
+    game = table(3)
+    mail = the_mail(game)
+    post()
+    presence.note(game.people[0], NOW + timedelta(seconds=seconds), game.id)
+    presence.store()
+    deliverability.handle_bounce(mail.id, GONE, NOW + MINUTE)
+    assert (row(Person, game.people[0]).suppressed is None) is (seconds > 0)
+
+
+def test_signing_in_alone_shows_nothing(table: Begin, client: FlaskClient) -> None:
+    game = table(3)
+    mail = the_mail(game)
+    post()
+    with time_machine.travel(NOW + MINUTE, tick=False):
+        sign_in(client, "alice@example.org")
+        assert client.get("/account").status_code == 200
+    presence.store()
+    deliverability.handle_bounce(mail.id, GONE, NOW + 2 * MINUTE)
+    assert row(Person, game.people[0]).suppressed is not None
+
+
+def token_of(purpose: links.Purpose, person_id: int, game_id: str | None = None) -> str:
+    with engine.transaction() as session:
+        return links.token(links.link_for(session, purpose, person_id, game_id, NOW))
 
 
 # Failures that may pass

@@ -370,6 +370,7 @@ AROUND: dict[str, Way] = {
     "sign in refused": sent("/sign-in", status=422, address="nobody"),
     "sign in mailed": sent("/sign-in", address="nobody@example.org"),
     "sign in by link": by_link("s", "open", "Hugo", "signin"),
+    "signed in already": lambda town: Place(f"/s/{town.token('here', 'Bob', 'signin')}", "Bob"),
     "account": at("/account", "Sam"),
     "account full": account_full,
     "account known": account_known,

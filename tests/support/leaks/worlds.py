@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import time_machine
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from byzanz import chance, record
@@ -41,6 +41,7 @@ from server.store.models import (
     Mute,
     Notes,
     Person,
+    Presence,
     Seat,
     Snapshot,
     StandingOrder,
@@ -432,7 +433,8 @@ class World:
                 )
             )
         viewer = self.person(session, seat)
-        viewer.talk, viewer.seen_at = "once", None
+        viewer.talk = "once"
+        session.execute(delete(Presence).where(Presence.person_id == viewer.id))
         if unheard != seat:
             other = self.person(session, unheard).id
             blocks = Block(person_id=viewer.id, other_id=other, at=now)

@@ -23,7 +23,7 @@ from server.mail.outgoing.context import EXAMPLES, examples
 from server.play import positions
 from server.store import engine, heads, links, outbox, people
 from server.store.facts import Fact
-from server.store.models import Alert, Game, IncomingMail, Mail, Person, Seat, StandingOrder, Turn
+from server.store.models import Alert, Game, IncomingMail, Mail, Person, Presence, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
 from tests.support.letters import (
@@ -184,9 +184,9 @@ def test_what_cannot_be_read_is_told_line_by_line_with_the_legal_moves(game: Tab
 @one_database
 def test_an_answer_proves_that_its_writer_has_our_mail(game: Table, box: Desk) -> None:
     box.write("pass", sender="bob@example.org")
-    assert row(Person, game.people[0]).seen_at is None
+    assert row(Presence, (game.people[0], game.id)) is None
     box.write("pass", number=2)
-    assert row(Person, game.people[0]).seen_at == NOW
+    assert row(Presence, (game.people[0], game.id)).at == NOW
 
 
 @one_database

@@ -18,7 +18,7 @@ from server.community import talk
 from server.mail.incoming import commands, quoting, receive, words
 from server.mail.incoming.lines import normalize_line
 from server.store import engine, links
-from server.store.models import Block, Mute, Person, Seat, StandingOrder, Turn
+from server.store.models import Block, Mute, Person, Presence, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
 from tests.support.letters import ALICE, answers, moves_of, post, remembered, with_replies
@@ -228,7 +228,7 @@ def test_words_alone_need_no_answer_and_tell_nothing_about_the_page(game: Table)
     assert answer(mail, "say Hello.", sender=ALICE) == "words said to the table"
     assert said(game) == [(0, "Hello.")]
     assert answers(game.id) == 0
-    assert row(Person, game.people[0]).seen_at is None
+    assert row(Presence, (game.people[0], game.id)) is None
     assert row(Seat, (game.id, 0)).autopilot  # nobody has come back to play
     assert [(each.kind, each.seat) for each in remembered()] == [("reply", 0)]
 

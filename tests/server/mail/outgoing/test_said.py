@@ -309,7 +309,8 @@ def test_never_in_quiet_hours(game: Table) -> None:
 def test_what_its_reader_has_read_is_not_sent(game: Table) -> None:
     wants(game, 1, "once")
     say(game, 2, "one")
-    change(Person, game.people[1], seen_at=NOW + MINUTE)
+    presence.note(game.people[1], NOW + MINUTE, game.id)
+    presence.store()
     assert talk_to("Bob") == []
     (mail,) = talk_mails(game)
     assert (mail.status, str(mail.error)) == (
@@ -321,12 +322,25 @@ def test_what_its_reader_has_read_is_not_sent(game: Table) -> None:
     assert "one" not in text.partition("##-")[2].partition("Reply to")[0]
 
 
-def test_opening_the_page_is_reading(game: Table, client: FlaskClient) -> None:
+@pytest.mark.parametrize("touched", [True, False])
+def test_only_a_page_in_use_is_read(game: Table, client: FlaskClient, touched: bool) -> None:
     wants(game, 1, "once")
     say(game, 2, "one", engine.utc_now())
     client.get(f"/t/{game.tokens[1]}")
+    client.get(f"/t/{game.tokens[1]}/head", headers={"X-Touched": "yes"} if touched else {})
     presence.store()
-    assert talk_to("Bob", engine.utc_now() + 3 * MINUTE) == []
+    assert len(talk_to("Bob", engine.utc_now() + 3 * MINUTE)) == (not touched)
+
+
+def test_a_page_of_another_table_is_not_where_the_words_are_read(game: Table, table: Begin) -> None:
+    other = table(4, "elsewhere")
+    wants(game, 1, "once")
+    say(game, 2, "Shall we pause over the holidays?")
+    presence.note(other.people[1], NOW + MINUTE, other.id)
+    presence.note(other.people[1], NOW + MINUTE)  # and she signs in
+    presence.store()
+    (text,) = talk_to("Bob")
+    assert "Shall we pause" in text
 
 
 @pytest.mark.parametrize(

@@ -155,25 +155,6 @@ def test_who_comes_too_late_is_told(client: FlaskClient, monkeypatch: pytest.Mon
     assert client.get(table).status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "status"),
-    [
-        ("192.0.2.7", "192.0.2.7", 429),
-        ("192.0.2.7", "192.0.2.8", 303),
-        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", 429),  # one visitor has a whole /64
-        ("2001:db8:1:2::1", "2001:db8:1:3::1", 303),
-    ],
-)
-def test_a_visitor_starts_ten_games_an_hour(
-    limited: FlaskClient, monkeypatch: pytest.MonkeyPatch, first: str, second: str, status: int
-) -> None:
-    monkeypatch.setattr(trials, "start", lambda *_: "x" * 26)
-    for _ in range(10):
-        play(limited, environ_overrides={"REMOTE_ADDR": first})
-    answer = limited.post("/play", data={"game": "byzanz"}, environ_overrides={"REMOTE_ADDR": second})
-    assert answer.status_code == status
-
-
 def test_too_many_visitors_are_told_to_wait(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "MOST_AN_HOUR", 0)
     answer = client.post("/play", data={"game": "byzanz"})

@@ -1,0 +1,34 @@
+"""Whose request it is that stores something: the networks of its visitor, so that limits hold in all processes.
+
+An origin is a row of keyed digests, the smallest network first, so that nobody reads an address from the database.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from contextvars import ContextVar
+
+from server.config import settings
+
+_DIGITS = 12
+_networks: ContextVar[tuple[str, ...]] = ContextVar("networks", default=())
+
+
+def begin(networks: Sequence[str]) -> None:
+    """Let what this thread stores from now on come from these networks, the smallest first."""
+    _networks.set(tuple(networks))
+
+
+def end() -> None:
+    """Let what this thread stores from now on come from nobody outside: from a command or the scheduler."""
+    _networks.set(())
+
+
+def current() -> str | None:
+    """Return the origin of what this thread stores now, None if no visitor causes it."""
+    networks = _networks.get()
+    if not networks:
+        return None
+    key = hmac.digest(settings().secret_key.get_secret_value().encode(), b"byzanz origins", "sha256")
+    return " ".join(hmac.digest(key, each.encode(), "sha256").hex()[:_DIGITS] for each in networks)

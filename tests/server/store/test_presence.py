@@ -1,0 +1,65 @@
+"""Who was at which table, and when: noted in memory, stored by a tick, deleted after a month."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from server.store import engine, presence
+from tests.conftest import NOW, Table
+
+Begin = Callable[..., Table]
+MINUTE = timedelta(minutes=1)
+
+
+def last(person_id: int, *game_ids: str) -> object:
+    with engine.reading() as session:
+        return presence.last(session, person_id, game_ids)
+
+
+def test_each_table_has_its_newest_moment(table: Begin) -> None:
+    here, there = table(3, "here"), table(3, "there")
+    alice, bob, _ = here.people
+    for minutes in (3, 1):  # another process may store an older one later
+        presence.note(alice, NOW + minutes * MINUTE, here.id)
+        presence.store()
+    presence.note(alice, NOW + 2 * MINUTE, there.id)
+    presence.note(bob, NOW + 9 * MINUTE, here.id)
+    presence.note(alice, NOW + 9 * MINUTE)  # at no table
+    presence.store()
+    assert last(alice, here.id) == NOW + 3 * MINUTE
+    assert last(alice, there.id) == NOW + 2 * MINUTE
+    assert last(alice, here.id, there.id) == last(alice) == NOW + 3 * MINUTE
+    assert last(bob, there.id) is None
+
+
+def test_what_could_not_be_stored_is_stored_the_next_time(
+    table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = table(3)
+    presence.note(game.people[0], NOW, game.id)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OperationalError("x", {}, Exception())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(presence, "insert", fail)
+        with pytest.raises(OperationalError):
+            presence.store()
+    presence.store()
+    assert last(game.people[0], game.id) == NOW
+
+
+def test_it_is_deleted_after_a_month(table: Begin) -> None:
+    game = table(3)
+    presence.note(game.people[0], NOW, game.id)
+    presence.note(game.people[1], NOW + MINUTE, game.id)
+    presence.store()
+    presence.purge(NOW + presence.RETENTION)
+    assert last(game.people[0], game.id) == NOW
+    presence.purge(NOW + presence.RETENTION + MINUTE)
+    assert last(game.people[0], game.id) is None
+    assert last(game.people[1], game.id) == NOW + MINUTE
