@@ -136,6 +136,7 @@ USES_SHARED_NAME = {
     ),
     *("server/demo/run.py", "server/mail/incoming/lmtp.py", "server/ops/serve.py", "server/web/address.py"),
     "server/web/api/openapi.py",
+    "server/validation.py",
 }
 
 

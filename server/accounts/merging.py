@@ -32,16 +32,14 @@ from server.errors import Refused
 from server.lobby import notify
 from server.lobby.seats import wait_for_players
 from server.mail import deliverability
-from server.store import log
+from server.play.moderation.act import looked_at
 from server.store.models import (
     Absence,
     AddressChange,
     Alert,
     BrowserSession,
-    Entry,
     Game,
     Link,
-    ModeratorAction,
     Person,
     Reliability,
     Seat,
@@ -78,7 +76,7 @@ def check(session: Session, one_id: int, other_id: int) -> None:
         NotOne: they may not; it does not say which of the reasons holds.
     """
     one, other = played(session, one_id), played(session, other_id)
-    if one & other or _looked(session, one_id) & other or _looked(session, other_id) & one:
+    if one & other or looked_at(session, one_id) & other or looked_at(session, other_id) & one:
         raise NotOne(
             "These two accounts cannot be joined: both had a seat in the same game, or one of them has viewed hidden "
             "hands in a game of the other."
@@ -93,13 +91,6 @@ def played(session: Session, person_id: int) -> set[str]:
     # Of games from before tenures were kept, only the link tells.
     opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == "seat")
     return {game_id for game_id in session.scalars(sits.union(sat, opened)) if game_id is not None}
-
-
-def _looked(session: Session, person_id: int) -> set[str]:
-    """Return the games in which a person has viewed hidden hands."""
-    acted = (ModeratorAction.game_id == Entry.game_id) & (ModeratorAction.seq == Entry.seq)
-    looks = select(Entry.game_id).join(ModeratorAction, acted)
-    return set(session.scalars(looks.where(ModeratorAction.person_id == person_id, log.is_act("!look"))))
 
 
 def games_of(session: Session, *person_ids: int) -> list[str]:
@@ -132,10 +123,8 @@ def merge(pair: Pair, address: str, *, other_handle: bool) -> None:
     values = {name: rule(kept, other) for name, rule in FIELDS.items()}
     erasure.clear(other)
     session.flush()  # no two people have the same address at any moment
-    for name, value in values.items():
-        setattr(kept, name, value)
-    kept.email, kept.digest_at = address, pair.now
-    session.flush()
+    values |= {"email": address, "digest_at": pair.now}
+    _run(session, update(Person).where(Person.id == kept.id).values(values))
     session.expire_all()
     reliability.refresh(session, [kept.id])
     _start_clocks(pair, undigested)

@@ -21,7 +21,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
 
-from server.play import REQUEST_ID
+from server import play
 from server.store import engine, submissions
 from server.store.submissions import Repeated
 from server.web import belongs
@@ -117,7 +117,7 @@ def _begin() -> AnyResponse | None:
     if request.method != "POST" or not request.endpoint or not is_once(request.endpoint):
         return None
     request_id = request.form.get("request_id", "")
-    if not REQUEST_ID.fullmatch(request_id) or not is_once(request.endpoint, request.form.get("do", "")):
+    if not play.REQUEST_ID.fullmatch(request_id) or not is_once(request.endpoint, request.form.get("do", "")):
         return None
     key = _key(request_id)
     if submissions.find(key) is not None:

@@ -17,7 +17,7 @@ READERS = {
     "clock": None,
     "history": None,
     "moderation": {"act", "acts", "powers"},
-    "moderation.act": {"ActNotPossible", "InvalidAct", "Newcomer", "has_looked"},
+    "moderation.act": {"ActNotPossible", "InvalidAct", "Newcomer", "has_looked", "looked_at"},
     "moderation.acts": {"ACTS", "LONGEST_REASON", "check", "check_known", "gives_time"},
     "notes": {"kept", "translated"},
     "positions": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from server.errors import Refused
@@ -70,18 +70,18 @@ class Act:
 
 def has_looked(session: Session, game_id: str, person_id: int) -> bool:
     """Whether this person has looked at hidden hands of this game, and so can never play in it."""
-    looks = (
-        select(Entry.seq)
-        .join(
-            ModeratorAction, (ModeratorAction.game_id == Entry.game_id) & (ModeratorAction.seq == Entry.seq)
-        )
-        .where(
-            ModeratorAction.game_id == game_id,
-            ModeratorAction.person_id == person_id,
-            log.is_act("!look"),
-        )
-    )
-    return session.scalar(looks.limit(1)) is not None
+    return session.scalar(_looks(person_id).where(Entry.game_id == game_id).limit(1)) is not None
+
+
+def looked_at(session: Session, person_id: int) -> set[str]:
+    """Return the games of which this person has looked at hidden hands."""
+    return set(session.scalars(_looks(person_id)))
+
+
+def _looks(person_id: int) -> Select[str]:
+    acted = (ModeratorAction.game_id == Entry.game_id) & (ModeratorAction.seq == Entry.seq)
+    looks = select(Entry.game_id).join(ModeratorAction, acted)
+    return looks.where(ModeratorAction.person_id == person_id, log.is_act("!look"))
 
 
 def write(table: Table, act: Act, seat: int | None = None) -> int:
