@@ -21,9 +21,7 @@ def upgrade() -> None:
         table.create_foreign_key("fk_deed_about_id_person", "person", ["about_id"], ["id"])
         table.create_index("ix_deed_about_id", ["about_id"])
     with op.batch_alter_table("deed") as table:
-        table.alter_column(
-            "power", existing_type=sa.String(10), existing_nullable=False, server_default=None
-        )
+        table.alter_column("power", existing_type=sa.String(10), existing_nullable=False, server_default=None)
 
 
 def downgrade() -> None:
