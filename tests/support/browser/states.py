@@ -133,6 +133,21 @@ def account_full(town: Town) -> Place:
     return Place("/account", "Eve")
 
 
+def account_unknown_zone(town: Town) -> Place:
+    """An account whose stored time zone this machine does not know."""
+    set_zone(town.there.person("Frank"), "Atlantis/A_city_that_has_sunk_into_the_sea")
+    return Place("/account", "Frank")
+
+
+def group_of_one(town: Town) -> Place:
+    """The results of a game against bots."""
+    known(town)
+    counted(
+        "alone", ("Alice", "Bot Greedy", "Bot Random"), (2, 1, 3), at=utc_now(), name="An evening at home"
+    )
+    return Place("/g/alone/group", "Alice")
+
+
 def answers_of(name: str, place: str) -> Way:
     """A page that says how a person answers, who has missed some decisions and left a game."""
 
@@ -374,6 +389,7 @@ AROUND: dict[str, Way] = {
     "account": at("/account", "Sam"),
     "account full": account_full,
     "account known": account_known,
+    "account unknown zone": account_unknown_zone,
     "account handle refused": sent("/account", "Sam", 422, do="save", name="Sam", handle="-", shown="met"),
     "profile": profile(None),
     "profile of an opponent": profile("Bob"),
@@ -382,6 +398,7 @@ AROUND: dict[str, Way] = {
     "habits": about_me("/account/habits"),
     "habits of nobody": at("/account/habits", "Sam"),
     "group": about_me("/g/known0/group"),
+    "group against bots": group_of_one,
     "opponents": opponents,
     "account refused": sent("/account", "Sam", 422, do="save", name="", time_zone=""),
     "answers": at("/account/answers", "Sam"),
