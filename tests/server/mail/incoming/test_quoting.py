@@ -217,9 +217,7 @@ def test_a_block_of_headers_is_known_by_a_name_and_a_date(block: str) -> None:
     assert len(known(f"pass\n\n{lines}\n\nbid olive1")) > 1
 
 
-@pytest.mark.parametrize(
-    "greeting", ["Kære Byzanz,", "Szanowny Byzanz!", "亲爱的 Byzanz，"]
-)
+@pytest.mark.parametrize("greeting", ["Kære Byzanz,", "Szanowny Byzanz!", "亲爱的 Byzanz，"])
 def test_our_name_in_the_first_line_is_a_greeting(greeting: str) -> None:
     assert known(f"{greeting}\n\npass\n\n> q") == ("pass",)
     for other in ("Not Byzanz,", "Byzanz,", "Kære Byzanz 2,", "Kære Byzanz", "a b c Byzanz,", "Kære Bob,"):
