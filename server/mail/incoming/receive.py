@@ -63,6 +63,14 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         NoSuchAddress: nothing has this address. SQLAlchemyError: the database failed; deliver it again later.
     """
     local = _local_part(recipient)
+    try:
+        return _receive(raw, sender, recipient, local, now)
+    except NoSuchAddress:  # perhaps a restored backup has lost it
+        _search(raw, now)
+        raise
+
+
+def _receive(raw: bytes, sender: str, recipient: str, local: str, now: datetime) -> str:
     way, plus, token = local.partition("+")
     if plus and way in ("play", "talk"):
         return _reply(raw, sender, token, recipient, now, talk=way == "talk")
@@ -255,8 +263,13 @@ def _claim(raw: bytes, recipient: str, now: datetime) -> IncomingMail | None:
         row = session.scalars(select(IncomingMail).where(IncomingMail.digest == digest)).one()
     if row.outcome != IN_PROGRESS:
         return None
-    heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
+    _search(raw, now)
     return row
+
+
+def _search(raw: bytes, now: datetime) -> None:
+    """Report the heads in a mail that our logs lack."""
+    heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
 
 
 def _finish(
