@@ -78,6 +78,8 @@ def _receive(raw: bytes, sender: str, recipient: str, local: str, now: datetime)
         return _unsubscribe(raw, token, recipient, now, only_talk=way == "stoptalk")
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
+        if mail_id is None:
+            _search(raw, now)
         return (
             _left_alone("unknown", "not about one of our emails")
             if mail_id is None
