@@ -64,6 +64,14 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         NoSuchAddress: nothing has this address. SQLAlchemyError: the database failed; deliver it again later.
     """
     local = _local_part(recipient)
+    try:
+        return _receive(raw, sender, recipient, local, now)
+    except NoSuchAddress:  # perhaps a restored backup has lost it
+        _search(raw, now)
+        raise
+
+
+def _receive(raw: bytes, sender: str, recipient: str, local: str, now: datetime) -> str:
     way, plus, token = local.partition("+")
     if way in links.ADDRESSES:
         return _reply(raw, sender, local, recipient, now)
@@ -71,6 +79,8 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         return _unsubscribe(raw, token, recipient, now, only_talk=way == "stoptalk")
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
+        if mail_id is None:
+            _search(raw, now)
         return (
             _left_alone("unknown", "not about one of our emails")
             if mail_id is None
@@ -261,8 +271,13 @@ def _claim(raw: bytes, recipient: str, now: datetime) -> IncomingMail | None:
         row = session.scalars(select(IncomingMail).where(IncomingMail.digest == digest)).one()
     if row.outcome != IN_PROGRESS:
         return None
-    heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
+    _search(raw, now)
     return row
+
+
+def _search(raw: bytes, now: datetime) -> None:
+    """Report the heads in a mail that our logs lack."""
+    heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
 
 
 def _finish(
