@@ -31,7 +31,7 @@ INDEXES: dict[str, set[str]] = {
     "bots": {"ix_turn_bots"},
     "outbox": {"ix_outbox_waiting"},
     "digests": {"ix_person_digest", "ix_turn_unstarted"},
-    "purge": {"ix_outbox_expiring", "ix_game_undated", "ix_game_trial"},
+    "purge": {"ix_outbox_expiring", "ix_outbox_counted", "ix_game_undated", "ix_game_trial"},
     "results": {"ix_game_uncounted"},
     "nudges": {"ix_seat_invited", "ix_person_lost"},
     "rematches": {"ix_game_kept_going"},
