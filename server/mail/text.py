@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from server.characters import Name, is_drawn, isolated
+from server.i18n.characters import Name, is_drawn, isolated
 from server.store.facts import Fact
 
 LINE = 78

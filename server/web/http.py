@@ -19,8 +19,8 @@ from sqlalchemy.orm import Session
 
 from byzanz.moves import RulesError
 from server import i18n
-from server.characters import isolated
 from server.errors import InvalidLines, Refused
+from server.i18n.characters import isolated
 from server.store import engine, links
 from server.store.engine import utc_now
 from server.store.links import SeatAccess

@@ -21,11 +21,11 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
 
-from server.play import REQUEST_ID
 from server.store import engine, submissions
 from server.store.submissions import Repeated
 from server.web import belongs
 
+REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 LOGGER = logging.getLogger(__name__)
 
 OWN = {
@@ -37,6 +37,7 @@ OWN = {
     "api.again": "there is one next game",
     "again.press": "there is one next game",
     "trials.keep": "the second press leads to the seat of the first",
+    "moderation.act": "it is refused once the game has moved on since the preview",
     "account.redeem": "a link signs in once",
 }
 """Forms that are recognised without an id of the page."""
