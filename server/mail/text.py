@@ -21,7 +21,10 @@ def one_line(text: str) -> str:
 
     A name that is written from right to left is isolated from what stands around it.
     """
-    line = " ".join("".join(sign if is_drawn(text, at) else " " for at, sign in enumerate(text)).split())
+    drawn = (
+        text if text.isprintable() else "".join(s if is_drawn(text, at) else " " for at, s in enumerate(text))
+    )
+    line = " ".join(drawn.split())
     return isolated(line) if isinstance(text, Name) else line
 
 
