@@ -15,12 +15,12 @@ import idna
 
 from byzanz import chance
 from byzanz.bots import BOTS
+from byzanz.games import latest
 from byzanz.rules import Rules
-from server import characters
 from server.config import zones
 from server.config.offered import offered
 from server.errors import InvalidInput, InvalidLines, Refused
-from server.i18n import N_
+from server.i18n import N_, characters
 
 LONGEST_NAME = 40
 LONGEST_MESSAGE = 200
@@ -147,7 +147,7 @@ def _clean_line(text: str, field: str) -> str:
 
 def _sounds_official(name: str) -> bool:
     """Whether a name, or a part of it in brackets or beside a comma or a dash, is a reserved word or a bot's label."""
-    reserved = _reserved((*SPEAKERS, "byzanz", *(f"{kind} bot" for kind in BOTS)))
+    reserved = _reserved((*SPEAKERS, *(f"{kind} bot" for kind in BOTS), *(rules.title for rules in latest())))
     parts = [name, *re.split(r"[^\w\s.’']+|_", name)]
     words = {_core(word) for word in name.split()}
     return bool({_core(part) for part in parts} & reserved or words & _reserved(_OFFICE))

@@ -16,9 +16,9 @@ from sqlalchemy.orm import Session
 
 from byzanz.bots import BOTS
 from byzanz.games import latest
-from server.characters import skeleton
 from server.config import settings
 from server.errors import InvalidInput, TooMany
+from server.i18n.characters import skeleton
 from server.store.engine import insert, transaction
 from server.store.models import FormerHandle, Game, Person, Seat
 from server.validation import SPEAKERS

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from server.characters import is_drawn
 from server.errors import InvalidInput
+from server.i18n.characters import is_drawn
 
 _SPACES = re.compile(r"\s")
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from server.characters import Name, is_drawn, isolated
+from server.i18n.characters import Name, is_drawn, isolated
 from server.store.facts import Fact
 
 LINE = 78
@@ -25,7 +25,10 @@ def one_line(text: str) -> str:
 
     A name that is written from right to left is isolated from what stands around it.
     """
-    line = " ".join("".join(sign if is_drawn(text, at) else " " for at, sign in enumerate(text)).split())
+    drawn = (
+        text if text.isprintable() else "".join(s if is_drawn(text, at) else " " for at, s in enumerate(text))
+    )
+    line = " ".join(drawn.split())
     return isolated(line) if isinstance(text, Name) else line
 
 

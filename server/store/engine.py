@@ -27,8 +27,8 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
-from server import characters
 from server.config import zones
+from server.i18n import characters
 from server.store import queues
 from server.store.queues import in_queue, one_writer
 

@@ -15,9 +15,9 @@ from flask import Flask
 from flask_babel import format_timedelta, gettext
 from markupsafe import Markup
 
-from server.characters import without_isolates
 from server.errors import Refused
 from server.i18n import N_
+from server.i18n.characters import without_isolates
 from server.validation import excerpt
 
 LABELS = {

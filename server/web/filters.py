@@ -15,10 +15,11 @@ from flask_babel import format_date, get_locale, gettext
 from markupsafe import Markup, escape
 
 from byzanz import record
-from server import characters, i18n
-from server.characters import Name
+from server import i18n
 from server.community.talk import FORMER
 from server.config import zones
+from server.i18n import characters
+from server.i18n.characters import Name
 from server.play import history
 from server.play.clock import Span
 

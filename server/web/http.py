@@ -19,10 +19,10 @@ from werkzeug.exceptions import HTTPException
 from byzanz.moves import RulesError
 from server import i18n
 from server.accounts import login
-from server.characters import isolated
 from server.config import zones
 from server.errors import InvalidLines, Refused
 from server.i18n import N_
+from server.i18n.characters import isolated
 from server.store import engine, links, presence
 from server.store.engine import utc_now
 from server.store.links import SeatAccess

@@ -26,7 +26,8 @@ def _redirect() -> Response | None:
         return None
     path = links.clean_path(request.path)
     query = request.query_string.decode("ascii", "replace")
-    kept = re.sub(rf"(?:{_TAIL.pattern})$", "", query, flags=re.IGNORECASE)
+    paired = "%3C" in query.upper() or "<" in query
+    kept = query if paired else re.sub(rf"(?:{_TAIL.pattern})$", "", query, flags=re.IGNORECASE)
     if path is None or (path == request.path and kept == query):
         return None
     return flask.redirect(f"{request.script_root}{path}{'?' if kept else ''}{kept}", 302)

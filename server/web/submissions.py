@@ -11,21 +11,21 @@ import logging
 import re
 import secrets
 import time
-from functools import partial
+from functools import lru_cache, partial
 from urllib.parse import urlsplit
 
 import flask
 from flask import Flask, Response
 from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import HTTPException
-from werkzeug.routing import RequestRedirect
+from werkzeug.routing import Map, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
 
-from server import play
 from server.store import engine, submissions
 from server.store.submissions import Repeated
 from server.web import belongs
 
+REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 LOGGER = logging.getLogger(__name__)
 
 OWN = {
@@ -37,6 +37,7 @@ OWN = {
     "api.again": "there is one next game",
     "again.press": "there is one next game",
     "trials.keep": "the second press leads to the seat of the first",
+    "moderation.act": "it is refused once the game has moved on since the preview",
     "account.redeem": "a link signs in once",
 }
 """Forms that are recognised without an id of the page."""
@@ -86,9 +87,11 @@ ASKS = {
     "trials.ask_to_keep": "a link by email",
 }
 """Forms that ask for an email: asked again, it is wanted again, within the limits of the outbox."""
+_KNOWN = frozenset((*OWN, *SETS, *ASKS))
 WAIT = 2.0
 """Seconds that a repetition waits for the answer to the first request."""
 _FORM = re.compile(r"(<form\b[^>]*\bmethod=\"post\"[^>]*>)(.*?)(?=</form>)", re.IGNORECASE | re.DOTALL)
+_TOKEN = re.compile(r"[a-z2-7]{26}")
 _ACTION = re.compile(r"\baction=\"([^\"]*)\"")
 
 
@@ -106,8 +109,7 @@ def is_once(endpoint: str, do: str | None = None) -> bool:
     Args:
         do: the button that was pressed; None for the whole form.
     """
-    known = {*OWN, *SETS, *ASKS}
-    return endpoint not in known and (do is None or f"{endpoint} do={do}" not in known)
+    return endpoint not in _KNOWN and (do is None or f"{endpoint} do={do}" not in _KNOWN)
 
 
 def _begin() -> AnyResponse | None:
@@ -178,13 +180,18 @@ def _put_ids(response: Response) -> Response:
 def _with_id(form: re.Match[str]) -> str:
     action = _ACTION.search(form[1])
     path = urlsplit(action[1]).path if action else flask.request.path
-    root = flask.request.script_root
-    try:
-        endpoint, _arguments = flask.current_app.url_map.bind("").match(
-            path.removeprefix(root), method="POST"
-        )
-    except (HTTPException, RequestRedirect):
-        return form[0]
-    if not is_once(endpoint):
+    path = _TOKEN.sub("a" * 26, path.removeprefix(flask.request.script_root))
+    endpoint = _endpoint(flask.current_app.url_map, path)
+    if endpoint is None or not is_once(endpoint):
         return form[0]
     return f'{form[0]}<input type="hidden" name="request_id" value="{secrets.token_urlsafe(16)}">'
+
+
+@lru_cache(1024)
+def _endpoint(routes: Map, path: str) -> str | None:
+    """Return where a form leads; the paths of links to different seats count as one."""
+    try:
+        endpoint, _arguments = routes.bind("").match(path, method="POST")
+    except (HTTPException, RequestRedirect):
+        return None
+    return str(endpoint)

@@ -14,7 +14,7 @@ from flask import Flask
 from jinja2 import Template
 from jinja2.runtime import Context, Macro
 
-from server.characters import isolate_in_text, without_isolates
+from server.i18n.characters import isolate_in_text, without_isolates
 
 _BARE = re.compile(
     r"""<(?P<tag>title|option|textarea|script)\b.*?</(?P=tag)>|(?P<typed>\bvalue)?=\s*"[^"]*"|='[^']*'""",

@@ -2,7 +2,7 @@
 
 python3 dev.py mutants                          try 30 mutants of each area
 python3 dev.py mutants --area mail --sample 60  try 60 mutants of one area; --seed 2 draws others
-python3 dev.py mutants --path server/i18n.py    try mutants of these modules or folders only
+python3 dev.py mutants --path server/i18n/__init__.py    try mutants of these modules or folders only
 python3 dev.py mutants --list                   only print the mutants
 python3 dev.py mutants --map                    record again which test runs which line
 python3 dev.py mutants --map --tests tests/x    record these tests and add them to the record

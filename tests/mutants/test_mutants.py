@@ -417,7 +417,7 @@ def test_a_verdict_is_one_line() -> None:
 
 
 def test_the_command_lists_a_sample(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["--list", "--path", "server/i18n.py", "--sample", "3"]) == 0
+    assert command.main(["--list", "--path", "server/i18n/__init__.py", "--sample", "3"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert len(listed) == 3
-    assert all(line.startswith("server/i18n.py:") and " → " in line for line in listed)
+    assert all(line.startswith("server/i18n/__init__.py:") and " → " in line for line in listed)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server import characters, validation
+from server import validation
 from server.errors import InvalidInput
+from server.i18n import characters
 
 FAMILY, ENGLAND = "👨\u200d👩\u200d👧", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from email.header import Header
 from email.utils import quote
 
-from server.characters import hides_something, without_isolates
+from server.i18n.characters import hides_something, without_isolates
 from server.mail.outgoing.smtp import PermanentFailure, ascii_domain
 from server.store.facts import Fact
 

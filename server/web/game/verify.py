@@ -17,8 +17,8 @@ from byzanz import games, record
 from byzanz.record import BadRecord, Mailed, Record, Report
 from byzanz.rules import PUBLIC
 from server.accounts import login
-from server.characters import shown
 from server.errors import NoSuchGame, Refused
+from server.i18n.characters import shown
 from server.play import history
 from server.play.positions import why_on_hold
 from server.store.engine import reading

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from byzanz import games
 from byzanz.bots import BOTS
 from server.accounts import erasure
-from server.characters import skeleton
 from server.community import handles
 from server.errors import InvalidInput, TooMany
+from server.i18n.characters import skeleton
 from server.lobby import names
 from server.store import engine
 from server.store.models import FormerHandle, Person

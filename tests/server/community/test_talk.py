@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from sqlalchemy import func, select
 
-from server import characters, play
+from server import play
 from server.community import talk
 from server.community.plain_text import cleaned
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, NoSuchLink, Refused, TooMany
+from server.i18n import characters
 from server.store import engine, links, words
 from server.store.models import Block, Game, Link, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table

@@ -48,7 +48,6 @@ def test_every_form_is_sent_once_or_says_why_not(app: Flask) -> None:
             "invitations.answer",
             "joining.join",
             "lobby.new",
-            "moderation.act",
         ),
         *(
             "moderation.act_on_talk",

@@ -37,7 +37,7 @@ NAMES = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 """Each language code with the language's own name."""
 DAY_FORMATS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
 """How each language writes a day of the year (Unicode date format)."""
-FOLDER = Path(__file__).parent / "translations"
+FOLDER = Path(__file__).parents[1] / "translations"
 
 
 def N_(text: str) -> str:  # noqa: N802 - the name that every tool for catalogues looks for

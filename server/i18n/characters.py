@@ -145,7 +145,7 @@ def _mapped(text: str) -> str:
 
 @cache
 def _confusables() -> dict[int, str]:
-    table = resources.files("server").joinpath("confusables.txt").read_text("utf-8-sig")
+    table = resources.files("server.i18n").joinpath("confusables.txt").read_text("utf-8-sig")
     lines = [line.partition("#")[0].split(";") for line in table.splitlines()]
     return {
         int(fields[0], 16): "".join(chr(int(code, 16)) for code in fields[1].split())
