@@ -399,9 +399,9 @@ def test_a_game_that_comes_up_while_games_are_locked_is_waited_for(
     ann: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask_and_confirm(ann, NEW, NOW)
-    before, found = everything(), [[], ["busy"]]
+    before, found = everything(), iter([[], *(["busy"],) * 9])
     with monkeypatch.context() as patch:
-        patch.setattr(merging, "games_of", lambda *_: found.pop(0))
+        patch.setattr(merging, "games_of", lambda *_: next(found))
         assert tick(NOW + DAY) == 0
     assert everything() == before
     assert tick(NOW + DAY) == 1
@@ -484,11 +484,20 @@ def test_an_address_that_wants_no_email_stays_known(ann: int, wish: str) -> None
     assert at(NEW) is not None
 
 
+def test_an_address_with_a_link_of_its_own_stays(ann: int) -> None:
+    with engine.transaction() as session:
+        links.issue(session, "keep", people.get_or_create(session, NEW, "x", NOW).id, NOW)
+    addresses.ask(ann, NEW, NOW)
+    addresses.stop(ann, NOW)
+    assert at(NEW) is not None
+
+
 def test_an_address_that_two_wait_for_stays_for_the_second(ann: int) -> None:
     zoe = signed_in_once(OTHER)
     addresses.ask(ann, NEW, NOW)
     addresses.ask(zoe, NEW, NOW)
     addresses.stop(ann, NOW)
+    assert at(NEW) is not None
     post(NOW)
     addresses.confirm(token("move"), NOW)
     post(NOW)
