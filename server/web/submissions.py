@@ -21,11 +21,11 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
 
+from server import play
 from server.store import engine, submissions
 from server.store.submissions import Repeated
 from server.web import belongs
 
-REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 LOGGER = logging.getLogger(__name__)
 
 OWN = {
