@@ -185,7 +185,9 @@ def test_a_moderator_offers_a_seat(client: FlaskClient, table: Seating) -> None:
     assert "Offer a seat to other players" in page.text
     csrf = page.html.partition('name="csrf_token" value="')[2].partition('"')[0]
     for do, offered in (("offer", True), ("withdraw", False)):
-        answer = client.post("/m/g1/offer", data={"csrf_token": csrf, "seat": "1", "do": do})
+        answer = client.post(
+            "/m/g1/offer", data={"csrf_token": csrf, "seat": "1", "do": do, "reason": "gone"}
+        )
         assert answer.status_code == 303
         with engine.reading() as session:
             assert (session.get_one(Seat, ("g1", 1)).offered_at is not None) == offered
