@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import cache
 
 from sqlalchemy import Column, delete, or_, select, update
 from sqlalchemy.orm import Session
@@ -128,6 +129,7 @@ def erase(person_id: int, now: datetime, why: str | None = None) -> bool:
     return truncate_log()
 
 
+@cache
 def references() -> list[Column[int]]:
     """Return every column of every table that refers to a person, as the tables themselves say."""
     return [
