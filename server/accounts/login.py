@@ -318,7 +318,7 @@ def _session_token(link: str, browser: str) -> str:
     """Return the token of a new session, or that of the session that this link has begun in this browser."""
     if not (link and browser):
         return secrets.token_urlsafe(24)
-    key = hmac.digest(settings().secret_key.get_secret_value().encode(), b"byzanz sessions", "sha256")
+    key = settings().key("sessions")
     return hmac.digest(key, f"{link}\n{browser}".encode(), "sha256").hex()
 
 

@@ -30,5 +30,5 @@ def current() -> str | None:
     networks = _networks.get()
     if not networks:
         return None
-    key = hmac.digest(settings().secret_key.get_secret_value().encode(), b"byzanz origins", "sha256")
+    key = settings().key("origins")
     return " ".join(hmac.digest(key, each.encode(), "sha256").hex()[:_DIGITS] for each in networks)
