@@ -9,6 +9,9 @@ import hmac
 from collections.abc import Sequence
 from contextvars import ContextVar
 
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
 from server.config import settings
 
 _DIGITS = 12
@@ -32,3 +35,14 @@ def current() -> str | None:
         return None
     key = settings().key("origins")
     return " ".join(hmac.digest(key, each.encode(), "sha256").hex()[:_DIGITS] for each in networks)
+
+
+def wait_for_others(session: Session) -> None:
+    """Let requests from the same largest network wait for each other until their transactions end.
+
+    What counts by networks does this before it locks or stores anything else: otherwise requests at the same moment
+    would not count each other on PostgreSQL. SQLite has one writer at a time.
+    """
+    mine = current()
+    if mine is not None and session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(int(mine.split()[-1], 16))))
