@@ -20,7 +20,7 @@ _DIGITS = 32
 
 
 def _mark(person_id: int) -> str:
-    key = hmac.digest(settings().secret_key.get_secret_value().encode(), b"byzanz known browsers", "sha256")
+    key = settings().key("known browsers")
     return hmac.digest(key, str(person_id).encode(), "sha256").hex()[:_DIGITS]
 
 

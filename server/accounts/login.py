@@ -7,6 +7,7 @@ work is done for a decoy.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,12 +21,13 @@ from sqlalchemy.orm import Session
 
 from server import validation
 from server.accounts import known_browsers
+from server.config import settings
 from server.errors import TooMany
 from server.lobby import notify
 from server.mail import deliverability
 from server.play import turns
-from server.store import links, outbox, people
-from server.store.engine import transaction
+from server.store import links, origins, outbox, people
+from server.store.engine import insert, transaction
 from server.store.models import BrowserSession, Game, Link, Mail, Person, Seat
 
 COOKIE_KEY = "login"
@@ -45,7 +47,7 @@ LINKS_PER_HOUR = 3
 """Links that are mailed to one person within an hour, however often they are requested."""
 LINKS_PER_DAY = 5
 """And within a day. What a browser that was signed in as them asks for, and what each of their own links asks for, is
-counted apart: whoever knows no more than the address cannot use these up."""
+counted apart: somebody who knows only the address cannot use these up."""
 OWN_PER_DAY = 12
 """Links within a day for each of these."""
 ANYBODYS = ("", "-new")
@@ -79,6 +81,8 @@ def mail_sign_in(
     """
     address = validation.clean_address(address)
     with transaction() as session:
+        if newcomers:
+            origins.wait_for_others(session)
         if not (full := newcomers and notify.too_many(session, now)):
             person = _reader(session, address, now, newcomers=newcomers)
             proof = _proof(session, person, seat_token, now) or ("-new" if newcomers else "")
@@ -291,25 +295,33 @@ def _still_open(session: Session, link: Link | None, to_seat: bool) -> links.Pur
     return "seat" if game.started_at and seat.status == "seated" else "invite"
 
 
-def sign_in(person_id: int, browser: str, now: datetime) -> None:
+def sign_in(person_id: int, browser: str, now: datetime, link: str = "") -> None:
     """Sign a person in to this browser.
 
     Args:
         browser: what the list of their sessions calls it.
+        link: the token of the sign-in link that did it. Pressing again in this browser leads to the same session, so
+            an answer that was lost leaves no session behind.
     """
     _delete_current()
-    token = secrets.token_urlsafe(24)
+    token = _session_token(link, this_browser())
     with transaction() as session:
         theirs = BrowserSession.person_id == person_id
         session.execute(delete(BrowserSession).where(theirs, BrowserSession.used_at < now - SESSION_LIFETIME))
-        new = BrowserSession(
-            digest=session_digest(token), person_id=person_id, browser=browser, created_at=now, used_at=now
-        )
-        session.add(new)
+        new = {"person_id": person_id, "browser": browser, "created_at": now, "used_at": now}
+        insert(session, BrowserSession, {"digest": session_digest(token), **new}, key="digest")
     flask.session.clear()
     flask.session.permanent = True
     flask.session[COOKIE_KEY] = token
     known_browsers.remember(person_id)
+
+
+def _session_token(link: str, browser: str) -> str:
+    """Return the token of a new session, or that of the session that this link has begun in this browser."""
+    if not (link and browser):
+        return secrets.token_urlsafe(24)
+    key = settings().key("sessions")
+    return hmac.digest(key, f"{link}\n{browser}".encode(), "sha256").hex()
 
 
 def sign_out() -> None:

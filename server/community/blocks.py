@@ -127,7 +127,13 @@ def _of(others: Collection[int]) -> ColumnElement[bool]:
 
 
 def at_table(session: Session, game: Game, person_id: int) -> bool:
-    """Whether a block stands between a person and the organiser of a game or one of those seated there."""
+    """Whether a block keeps a person from a table: one with its organiser or somebody seated there.
+
+    It keeps nobody from a table that they organise, or where they sit or are invited: what vanished there would tell.
+    """
+    own = (Seat.game_id == game.id, Seat.person_id == person_id, Seat.status.in_(("invited", "seated")))
+    if game.organiser_id == person_id or session.scalar(select(Seat.seat).where(*own).limit(1)) is not None:
+        return False
     seated = select(Seat.person_id).where(Seat.game_id == game.id, Seat.status == "seated")
-    others = {game.organiser_id, *session.scalars(seated)} - {None, person_id}
+    others = {game.organiser_id, *session.scalars(seated)} - {None}
     return bool(between(session, person_id, [other for other in others if other is not None]))

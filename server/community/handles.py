@@ -133,8 +133,7 @@ def _take(session: Session, person: Person, handle: str | None, now: datetime) -
 
 
 def _digest(of: str) -> str:
-    key = settings().secret_key.get_secret_value().encode()
-    return hmac.digest(hmac.digest(key, b"byzanz handles", "sha256"), of.encode(), "sha256").hex()
+    return hmac.digest(settings().key("handles"), of.encode(), "sha256").hex()
 
 
 def unite(session: Session, person: Person, other: Person, now: datetime, *, take: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import re
 from difflib import get_close_matches
@@ -140,6 +141,10 @@ class Settings(BaseSettings):
         if not re.fullmatch(r"|[\x21-\x7e]{16,}", token.get_secret_value()):
             raise ValueError("must have at least 16 characters, without blanks or accents")
         return token
+
+    def key(self, use: str) -> bytes:
+        """Return the key for one use, derived from the secret key: codes made for one use say nothing in another."""
+        return hmac.digest(self.secret_key.get_secret_value().encode(), f"byzanz {use}".encode(), "sha256")
 
     @property
     def sender_domain(self) -> str:

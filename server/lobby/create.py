@@ -17,7 +17,7 @@ from server.lobby import names, notify
 from server.lobby.seats import check_name_free, seat_bot, seat_person, shuffle_seats, wait_for_players
 from server.lobby.time_control import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clean_time_control
 from server.play import positions
-from server.store import links, people
+from server.store import links, origins, people
 from server.store.engine import transaction
 from server.store.models import Game, Person, Seat
 from server.validation import Guest
@@ -130,6 +130,7 @@ def create_game(request: GameRequest, now: datetime, requester_id: int | None = 
     """
     request = validated(request)
     with transaction() as session:
+        origins.wait_for_others(session)
         addresses = [guest.address for guest in request.everyone]
         named = [(address, validation.name_from_address(address)) for address in addresses]
         persons = _persons(session, named, now)

@@ -136,7 +136,7 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
 
 
 def _earlier_origin(session: Session, seat: Seat) -> str | None:
-    """Return the origin of the last invitation to a seat, whose reminder is caused by whoever caused it."""
+    """Return the origin of the last invitation to a seat, whose reminder has the same one."""
     about = (Mail.game_id == seat.game_id, Mail.person_id == seat.person_id, Mail.kind.in_(INVITATIONS))
     return session.scalar(select(Mail.origin).where(*about).order_by(Mail.id.desc()).limit(1))
 

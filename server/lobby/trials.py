@@ -53,6 +53,7 @@ def start(
     rules = validation.game_rules(slug)
     bots = (BOT,) * (min(rules.seats) - 1)
     with transaction() as session:
+        origins.wait_for_others(session)
         _check_crowd(session, now)
         if person_id is None:
             visitor = Person(email=None, name=name, created_at=now, language=language)
@@ -96,6 +97,7 @@ def mail_keep_link(game_id: str, address: str, now: datetime, language: str | No
     """
     address = validation.clean_address(address)
     with transaction() as session:
+        origins.wait_for_others(session)
         if not play.lock_game(session, game_id).trial:
             raise Closed("This game has been kept already, or it has ended.")
         delay = notify.check_crowd(session, now)

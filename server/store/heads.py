@@ -45,8 +45,7 @@ class Head:
 
 def marked(head: str) -> str:
     """Return a head with the code that shows that it is ours."""
-    secret = settings().secret_key.get_secret_value().encode()
-    key = hmac.digest(secret, b"byzanz heads", "sha256")
+    key = settings().key("heads")
     return f"{head}.{hmac.digest(key, head.encode(), 'sha256').hex()[:LENGTH]}"
 
 

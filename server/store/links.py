@@ -88,9 +88,7 @@ def token(link: Link | LinkRow) -> str:
 
 
 def _token(nonce: bytes) -> str:
-    secret = settings().secret_key.get_secret_value().encode()
-    link_key = hmac.digest(secret, b"byzanz links", "sha256")
-    mac = hmac.digest(link_key, nonce, "sha256")
+    mac = hmac.digest(settings().key("links"), nonce, "sha256")
     return base64.b32encode(mac).decode().lower()[:26]
 
 

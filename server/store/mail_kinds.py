@@ -1,4 +1,4 @@
-"""The kinds of emails: one declaration each, which whatever depends on a kind asks."""
+"""The kinds of emails, with one declaration each; code that depends on a kind asks it."""
 
 from __future__ import annotations
 

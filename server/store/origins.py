@@ -9,6 +9,9 @@ import hmac
 from collections.abc import Sequence
 from contextvars import ContextVar
 
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
 from server.config import settings
 
 _DIGITS = 12
@@ -30,5 +33,16 @@ def current() -> str | None:
     networks = _networks.get()
     if not networks:
         return None
-    key = hmac.digest(settings().secret_key.get_secret_value().encode(), b"byzanz origins", "sha256")
+    key = settings().key("origins")
     return " ".join(hmac.digest(key, each.encode(), "sha256").hex()[:_DIGITS] for each in networks)
+
+
+def wait_for_others(session: Session) -> None:
+    """Let requests from the same largest network wait for each other until their transactions end.
+
+    What counts by networks does this before it locks or stores anything else: otherwise requests at the same moment
+    would not count each other on PostgreSQL. SQLite has one writer at a time.
+    """
+    mine = current()
+    if mine is not None and session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(int(mine.split()[-1], 16))))

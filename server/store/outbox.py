@@ -48,7 +48,7 @@ class About(TypedDict, total=False):
         seq: the entry; for a turn, the head at which it opened.
         details: data that its templates need and cannot look up, stored as JSON.
         delay: seconds to wait before the first attempt.
-        origin: of whoever caused it; by default, of the visitor whose request queues it.
+        origin: of the visitor who caused it; by default, of the one whose request queues it.
         counts: whether it counts among the emails that strangers may have caused; by default, as its kind says.
     """
 

@@ -6,7 +6,6 @@ would tell of it. A page of a seat and an email run it, so it is compiled once, 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from dataclasses import dataclass
 from datetime import datetime
@@ -93,8 +92,9 @@ def public_id(game_id: str, person_id: int, request_id: str) -> str:
     It is made from who said it with which request, for the number of a word would tell how many are hidden. Without the
     server's key nobody can guess one, read a person's number out of it, or recognise them elsewhere.
     """
-    key = hashlib.sha256(b"byzanz words" + settings().secret_key.get_secret_value().encode()).digest()
-    return hmac.digest(key, f"{game_id}\n{person_id}\n{request_id}".encode(), "sha256").hex()[:16]
+    return hmac.digest(
+        settings().key("words"), f"{game_id}\n{person_id}\n{request_id}".encode(), "sha256"
+    ).hex()[:16]
 
 
 def read(

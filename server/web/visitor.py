@@ -1,6 +1,6 @@
 """Whose request it is: the visitor's address and the networks around it. Everything that limits by address asks here.
 
-Whoever controls one address usually controls many of an IPv6 network, so limits count growing networks as well.
+Anybody who controls one IPv6 address usually controls many around it, so limits count growing networks as well.
 """
 
 from __future__ import annotations

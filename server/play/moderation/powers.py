@@ -25,7 +25,7 @@ from server.play.notes import kept
 from server.store.models import Block, Game, Link, ModeratorAction, Person, Seat, Tenure
 
 ERASE_MODERATOR = "erase_mod"
-"""The erasure of another moderator; whoever used it never counts as the only one who is left."""
+"""The erasure of another moderator; a moderator who used it never counts as the only one."""
 POWERS = frozenset(
     {
         *("!void", "!pause", "!resume", "!extend", "!credit", "!bank", "!autopilot", "!replace", "!link"),

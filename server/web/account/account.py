@@ -83,7 +83,7 @@ def redeem(token: str) -> ResponseReturnValue:
     """Sign in to this browser, once per link.
 
     The form needs its own page's CSRF token although the URL authorises it: otherwise a stranger's page could sign a
-    visitor in as the stranger. Whoever is signed in already needs neither: a second press may come with an older page.
+    visitor in as the stranger. A visitor who is signed in needs neither: a second press may come with an older page.
     """
     with reading() as session:
         link = links.find_any(session, "signin", token) or unknown_link(token)
@@ -92,7 +92,7 @@ def redeem(token: str) -> ResponseReturnValue:
     flask.current_app.extensions["csrf"].protect()
     person = login.redeem(token, utc_now(), login.this_browser()) or unknown_link(token)
     table, seat = flask.session.get(login.TABLE_KEY), flask.session.get(login.SEAT_KEY)
-    login.sign_in(person.id, browser_name(flask.request.user_agent.string), utc_now())
+    login.sign_in(person.id, browser_name(flask.request.user_agent.string), utc_now(), link=token)
     locale.save_language()
     back = url_for("joining.free_seat", game_id=table) if table else url_for("lobby.index")
     if table and seat is not None:

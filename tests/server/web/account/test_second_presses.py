@@ -66,6 +66,24 @@ def test_a_second_press_signs_in_although_the_first_answer_was_lost(client: Flas
 
 
 @here
+def test_presses_whose_answers_were_lost_leave_no_session_behind(
+    client: FlaskClient, link: str, still: time_machine.Traveller
+) -> None:
+    _action, fields = form(look(client, link))
+    presses = [copy_of(client) for _ in range(3)]
+    for browser in presses:
+        assert browser.post(link, data=fields).status_code == 303
+        still.shift(MINUTE)
+    with engine.reading() as session:
+        person_id = session.scalars(select(Person.id).where(Person.email == ALICE.address)).one()
+        assert len(login.sessions_of(session, person_id)) == 1
+    assert is_signed_in(presses[-1])
+    token = form(look(presses[-1], "/account"), do="save")[1]["csrf_token"]
+    presses[-1].post("/sign-out", data={"csrf_token": token})
+    assert not any(map(is_signed_in, presses))
+
+
+@here
 def test_the_page_can_be_opened_again_in_that_browser_alone(
     app: Flask, client: FlaskClient, link: str
 ) -> None:

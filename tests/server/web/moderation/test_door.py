@@ -126,6 +126,24 @@ def test_a_moderator_who_plays_is_told_that_another_must_decide(client: FlaskCli
     assert "Undo from here" not in page.text
 
 
+def test_the_page_says_what_to_do_if_all_moderators_play(client: FlaskClient, game: Table) -> None:
+    appoint(*game.people[:2])
+    sign_in(client, "alice@example.org")
+    page = look(client, "/m/g1").text
+    assert "If all moderators play, the administrator can add one: byzanz moderator add" in page
+
+
+def test_a_moderator_who_plays_is_not_sent_to_the_desk_about_a_vacant_seat(game: Table) -> None:
+    change(Game, game.id, organiser_id=None)
+    appoint(game.people[0], outsider())
+    play.leave(game.id, 2, now=engine.utc_now())
+    sent = [mail for mail in post(engine.utc_now()) if "has left" in text_of(mail)]
+    texts = {mail["To"].addresses[0].addr_spec: text_of(mail) for mail in sent}
+    assert f"/m/{game.id}" in texts["noa@example.org"]
+    assert f"/m/{game.id}" not in texts["alice@example.org"]
+    assert "so only another moderator can give the seat to someone else." in texts["alice@example.org"]
+
+
 @pytest.mark.parametrize("number", range(4))
 def test_what_was_said_is_no_business_of_a_moderator_who_plays(game: Table, number: int) -> None:
     alice = game.people[0]

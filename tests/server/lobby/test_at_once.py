@@ -1,0 +1,61 @@
+"""Limits by networks hold for requests at the same moment, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+from flask import Flask
+
+from server.accounts import login
+from server.errors import TooMany
+from server.lobby import create, trials
+from server.lobby.networks import Limits
+from server.store import origins
+from server.validation import Guest
+from tests.conftest import NOW
+from tests.support.at_once import at_once
+from tests.support.invitations import wish
+
+pytestmark = [pytest.mark.concurrency, pytest.mark.empty_database]
+LIMITS = Limits(networks=(3, 4, 4), share=4)
+
+
+@contextmanager
+def visitor(number: int) -> Iterator[None]:
+    """Let what is done come from one of several addresses of a network."""
+    origins.begin((f"203.0.113.{number}/32", "203.0.113.0/24"))
+    try:
+        yield
+    finally:
+        origins.end()
+
+
+def _newcomer(number: int) -> object:
+    return login.mail_sign_in(f"somebody{number}@example.org", NOW, newcomers=True)
+
+
+def _game(number: int) -> object:
+    return create.create_game(wish(organiser=Guest("Zoe", f"zoe{number}@example.org")), NOW)
+
+
+def _trial(_number: int) -> object:
+    return trials.start("byzanz", "Guest", NOW)
+
+
+@pytest.mark.parametrize("deed", [_newcomer, _game, _trial])
+def test_a_limit_holds_at_once(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, deed: Callable[[int], object]
+) -> None:
+    for module in ("notify", "trials"):
+        monkeypatch.setattr(f"server.lobby.{module}.FROM_NETWORKS", LIMITS)
+
+    def ask(number: int) -> object:
+        with visitor(number):
+            return deed(number)
+
+    found = at_once(app, *(partial(ask, number) for number in range(12)))
+    refused = [each for each in found if isinstance(each, type) and issubclass(each, TooMany)]
+    assert len(refused) == 12 - LIMITS.networks[-1]
