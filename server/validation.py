@@ -77,17 +77,19 @@ def excerpt(text: str) -> str:
 
 # fmt: off
 SPEAKERS = (
-    "admin", "administrator", "administrators", "administratoren", "autopilot", "beheerder", "beheerders", "bot",
-    "bots", "computer", "du", "ehemaliger spieler", "everybody", "former player", "free", "frei", "gastgeber",
-    "gastgeberin", "iedereen", "jij", "mod", "moderator", "moderatoren", "moderators", "mods", "niemand", "nobody",
-    "operator", "organisator", "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler",
-    "postmaster", "server", "spelleider", "spielleiter", "staff", "support", "system", "systeem", "voormalige speler",
-    "vrij", "webmaster", "you",
+    "admin", "administratie", "administration", "administrator", "administratoren", "administrators",
+    "autopiloot", "autopilot", "beheer", "beheerder", "beheerders", "bot", "bots", "computer", "computers", "du",
+    "ehemaliger spieler", "everybody", "former player", "free", "frei", "gastgeber", "gastgeberin", "iedereen",
+    "jij", "mailer-daemon", "mod", "moderatie", "moderation", "moderator", "moderatoren", "moderatorin",
+    "moderatorinnen", "moderators", "mods", "niemand", "no-reply", "nobody", "noreply", "operator", "organisator",
+    "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler", "postmaster", "server",
+    "spelleider", "spelleiding", "spielleiter", "spielleitung", "staff", "support", "systeem", "system",
+    "verwaltung", "voormalige speler", "vrij", "webmaster", "you",
 )
 """Words, in all languages of the pages, that say who speaks there: the server, its staff, the reader, nobody."""
 # fmt: on
-_ARTICLE = re.compile(r"(?:the|a|de|het|een|der|die|das|ein|eine) ", re.IGNORECASE)
-_OFFICE = ("admin", "administrator", "beheerder", "moderator")
+_ARTICLE = re.compile(r"^(?:the|a|de|het|een|der|die|das|ein|eine) ", re.IGNORECASE)
+_OFFICE = ("admin", "administrator", "beheerder", "moderator", "moderation", "moderatie")
 """What makes any name one of the staff's as a word of it."""
 
 
@@ -115,7 +117,7 @@ def clean_title(text: str, field: str = "title") -> str:
         InvalidInput: as in `clean_name`.
     """
     title = _clean_line(text, field)
-    if _core(title) in _reserved(SPEAKERS):
+    if not _reserved(SPEAKERS).isdisjoint(_cores(title)):
         raise InvalidInput("The name “%(name)s” is reserved. Choose another name.", field=field, name=title)
     return title
 
@@ -146,22 +148,29 @@ def _clean_line(text: str, field: str) -> str:
 
 
 def _sounds_official(name: str) -> bool:
-    """Whether a name, or a part of it in brackets or beside a comma or a dash, is a reserved word or a bot's label."""
-    reserved = _reserved((*SPEAKERS, *(f"{kind} bot" for kind in BOTS), *(rules.title for rules in latest())))
+    """Whether a name, or a part of it in brackets or beside a comma or a dash, is reserved words or a bot's label."""
+    reserved = _reserved(
+        (*SPEAKERS, "team", *(f"{kind} bot" for kind in BOTS), *(rules.title for rules in latest()))
+    )
     parts = [name, *re.split(r"[^\w\s.’']+|_", name)]
-    words = {_core(word) for word in name.split()}
-    return bool({_core(part) for part in parts} & reserved or words & _reserved(_OFFICE))
+    words = [_cores(word) for word in name.split()]
+    return (
+        any(not reserved.isdisjoint(_cores(part)) for part in parts)
+        or all(not reserved.isdisjoint(word) for word in words)
+        or any(not _reserved(_OFFICE).isdisjoint(word) for word in words)
+    )
 
 
 @cache
 def _reserved(words: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(map(_core, words))
+    return frozenset().union(*map(_cores, words))
 
 
-def _core(text: str) -> str:
-    """Return the skeleton of the letters and digits, without an article before or a number after them."""
+def _cores(text: str) -> set[str]:
+    """Return the skeletons of the letters and digits, without an article before or a number after them."""
     plain = unicodedata.normalize("NFKC", _ARTICLE.sub("", text.strip(), count=1)).rstrip("0123456789 ")
-    return "".join(char for char in characters.skeleton(plain) if char.isalnum())
+    found = {"".join(filter(str.isalnum, look)) for look in characters.looks(plain)}
+    return found - {""}
 
 
 def clean_message(text: str, field: str = "message") -> str:
