@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from server.mail.outgoing import batching
 from server.mail.outgoing.deliver import deliver
-from server.store import engine
+from server.store import engine, links
 from server.store.models import Game, Person, Seat
 from tests.conftest import Table
 from tests.support import every_mail
@@ -90,6 +90,20 @@ def test_the_pages_of_a_finished_game_isolate_names(
         if answer.mimetype == "text/html":
             wrong += [f"{path}: {each}" for each in exposed(answer.text)]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.empty_database
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_feeds_isolate_names(client: FlaskClient, table: Callable[..., Table]) -> None:
+    game = table(3)
+    rename()
+    with engine.transaction() as session:
+        token = links.token(links.issue(session, "feed", game.people[0], engine.utc_now()))
+    for kind in ("atom", "ics"):
+        feed = client.get(f"/feed/{token}.{kind}").text
+        assert RENAMED in feed or kind == "ics"
+        assert RENAMED not in ISOLATED.sub("", feed)
+        assert "bdi" not in feed
 
 
 @pytest.mark.empty_database
