@@ -147,7 +147,7 @@ def skeleton(text: str) -> str:
     """
     plain = _DROPPED.sub("", unicodedata.normalize("NFKC", text))
     found = _mapped(_mapped(plain).casefold())
-    return " ".join(found.casefold().translate(_ALIKE).replace("rn", "m").replace("vv", "w").split())
+    return " ".join(found.casefold().translate(_ALIKE).replace("rn", "m").split())
 
 
 def _mapped(text: str) -> str:
@@ -180,5 +180,9 @@ def _bare(text: str) -> set[str]:
 
 
 def looks(text: str) -> set[str]:
-    """Return the skeletons of a text as it is, in small letters and in capitals, and before letters are normalised."""
-    return {skeleton(form) for form in (text, text.casefold(), text.upper(), _mapped(_DROPPED.sub("", text)))}
+    """Return the skeletons of a text as it is, in small letters, in capitals, and before its letters are normalised.
+
+    Here, vv is w; not in skeletons, which handles are stored with.
+    """
+    forms = (text, text.casefold(), text.upper(), _mapped(_DROPPED.sub("", text)))
+    return {skeleton(form).replace("vv", "w") for form in forms}
