@@ -115,7 +115,7 @@ class InvalidInput(Refused):
 
 
 class InvalidLines(InvalidInput):
-    """Several lines of a field are invalid, each for its own reason.
+    """Lines of a field are invalid, each for its own reason.
 
     Args:
         lines: the numbers of the lines and what is wrong there.

@@ -37,19 +37,33 @@ LONGEST_LINE = 20_000
 MOST_WRONG = 10
 """Of so many wrong lines of a list it is told what is wrong."""
 _NO_ADDRESS = N_("“%(address)s” is not an email address like ann@example.org.")
-_SIGN = r"[^\s<>()\[\],;:?\"“”„«»|@]"
+_APART = r"\s<>()\[\],;:?\"“”„«»‘‚‹›|@\\"
+_HOST = rf"[^{_APART}/'’`!…*&+=#$%^{{}}~]"
 _ADDRESS = re.compile(
     r"(?P<open><)\s*(?P<closed>[^<>]*)>"
-    rf"|(?P<bare>(?:mailto:)?{_SIGN}{{1,64}}@{_SIGN}{{0,254}}(?<![.'])(?:\?[^\s<>,;()]*)?)",
+    rf"|(?P<bare>(?:mailto:)?(?![/'’`*&+=!…])[^{_APART}]{{1,64}}@{_HOST}{{0,254}}(?<!\.)(?:\?[^\s<>,;()]*)?)",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(
-    r"^[\s>]*(?:[-*•·‣◦▪–—+]\s+|\(?\d{1,3}[.)\]]\s*)?(?:(?!mailto)[^\W\d_]{1,12}\s?:\s*)?", re.IGNORECASE
+_TWICE = re.compile(
+    rf"(?<![^{_APART}])([^{_APART}]{{1,64}}@[^{_APART}]{{1,254}})<mailto:\1[^<>]*>", re.IGNORECASE
 )
-"""A bullet or a number before an item, marks of a quotation, and the name of a header."""
+"""An address beside its own link, as Outlook copies it."""
+_AFTER = re.compile(r"\s*\(([^()<>@]*)\)")
+"""A name, or a remark, in brackets after an address."""
+_AND = re.compile(r"[\s,;]*(?:and|und|en|&|\+|/)(?=[\s\"'<]|$)")
+"""What joins the last two of a list."""
+_STAMP = r"\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?\s+\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?\]?\s*(?:[-–]\s+)?"
+_BEFORE = re.compile(
+    rf"^[\s>]*(?:{_STAMP}|[-*+•·‣◦▪–—☐☑☒✓✔]+\s+(?:\[[ x]?\]\s+)?|[(#]?\d{{1,3}}[.:)\]]\s*|#\d{{1,3}}\s+|[a-z]\)\s+)?"
+    r"(?:(?!mailto)[^\W\d_]{1,12}\s?:\s*)?",
+    re.IGNORECASE,
+)
+"""A bullet or a number before an item, the time of a chat's message, marks of a quotation, and the name of a header."""
 _MAIL = re.compile(r"\be?-?mail", re.IGNORECASE)
+_ONLY_MAIL = re.compile(r"e?-?mail(?:[ -]?address(?:es)?|-?adressen?|adres(?:sen)?|s)?", re.IGNORECASE)
 _AROUND = " \t,;:|\"'“”„‟‘’‚«»()[]"
 """What stands around names and addresses and is no part of them."""
+_DASHES = "-–—=+*&/\\☐☑☒✓✔"
 _TEXT = re.compile(r"\w|[,;]")
 _STRANGE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _WIDE = str.maketrans("，、،﹐；؛﹔＜＞＠：\u00a0", ",,,,;;;<>@: ")
@@ -77,17 +91,19 @@ def excerpt(text: str) -> str:
 
 # fmt: off
 SPEAKERS = (
-    "admin", "administrator", "administrators", "administratoren", "autopilot", "beheerder", "beheerders", "bot",
-    "bots", "computer", "du", "ehemaliger spieler", "everybody", "former player", "free", "frei", "gastgeber",
-    "gastgeberin", "iedereen", "jij", "mod", "moderator", "moderatoren", "moderators", "mods", "niemand", "nobody",
-    "operator", "organisator", "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler",
-    "postmaster", "server", "spelleider", "spielleiter", "staff", "support", "system", "systeem", "voormalige speler",
-    "vrij", "webmaster", "you",
+    "admin", "administratie", "administration", "administrator", "administratoren", "administrators",
+    "autopiloot", "autopilot", "beheer", "beheerder", "beheerders", "bot", "bots", "computer", "computers", "du",
+    "ehemaliger spieler", "everybody", "former player", "free", "frei", "gastgeber", "gastgeberin", "iedereen",
+    "jij", "mailer-daemon", "mod", "moderatie", "moderation", "moderator", "moderatoren", "moderatorin",
+    "moderatorinnen", "moderators", "mods", "niemand", "no-reply", "nobody", "noreply", "operator", "organisator",
+    "organisatoren", "organiser", "organisers", "organizer", "organizers", "oud-speler", "postmaster", "server",
+    "spelleider", "spelleiding", "spielleiter", "spielleitung", "staff", "support", "systeem", "system",
+    "verwaltung", "voormalige speler", "vrij", "webmaster", "you",
 )
 """Words, in all languages of the pages, that say who speaks there: the server, its staff, the reader, nobody."""
 # fmt: on
-_ARTICLE = re.compile(r"(?:the|a|de|het|een|der|die|das|ein|eine) ", re.IGNORECASE)
-_OFFICE = ("admin", "administrator", "beheerder", "moderator")
+_ARTICLE = re.compile(r"^(?:the|a|de|het|een|der|die|das|ein|eine) ", re.IGNORECASE)
+_OFFICE = ("admin", "administrator", "beheerder", "moderator", "moderation", "moderatie")
 """What makes any name one of the staff's as a word of it."""
 
 
@@ -115,7 +131,7 @@ def clean_title(text: str, field: str = "title") -> str:
         InvalidInput: as in `clean_name`.
     """
     title = _clean_line(text, field)
-    if _core(title) in _reserved(SPEAKERS):
+    if not _reserved(SPEAKERS).isdisjoint(_cores(title)):
         raise InvalidInput("The name “%(name)s” is reserved. Choose another name.", field=field, name=title)
     return title
 
@@ -146,22 +162,29 @@ def _clean_line(text: str, field: str) -> str:
 
 
 def _sounds_official(name: str) -> bool:
-    """Whether a name, or a part of it in brackets or beside a comma or a dash, is a reserved word or a bot's label."""
-    reserved = _reserved((*SPEAKERS, *(f"{kind} bot" for kind in BOTS), *(rules.title for rules in latest())))
+    """Whether a name, or a part of it in brackets or beside a comma or a dash, is reserved words or a bot's label."""
+    reserved = _reserved(
+        (*SPEAKERS, "team", *(f"{kind} bot" for kind in BOTS), *(rules.title for rules in latest()))
+    )
     parts = [name, *re.split(r"[^\w\s.’']+|_", name)]
-    words = {_core(word) for word in name.split()}
-    return bool({_core(part) for part in parts} & reserved or words & _reserved(_OFFICE))
+    words = [_cores(word) for word in name.split()]
+    return (
+        any(not reserved.isdisjoint(_cores(part)) for part in parts)
+        or all(not reserved.isdisjoint(word) for word in words)
+        or any(not _reserved(_OFFICE).isdisjoint(word) for word in words)
+    )
 
 
 @cache
 def _reserved(words: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(map(_core, words))
+    return frozenset().union(*map(_cores, words))
 
 
-def _core(text: str) -> str:
-    """Return the skeleton of the letters and digits, without an article before or a number after them."""
+def _cores(text: str) -> set[str]:
+    """Return the skeletons of the letters and digits, without an article before or a number after them."""
     plain = unicodedata.normalize("NFKC", _ARTICLE.sub("", text.strip(), count=1)).rstrip("0123456789 ")
-    return "".join(char for char in characters.skeleton(plain) if char.isalnum())
+    found = {"".join(filter(str.isalnum, look)) for look in characters.looks(plain)}
+    return found - {""}
 
 
 def clean_message(text: str, field: str = "message") -> str:
@@ -250,16 +273,17 @@ def parse_guests(text: str, field: str = "players") -> tuple[Guest, ...]:
     separate several. People without a name get one made from their address.
 
     Raises:
-        InvalidInput: a line is none of these; the message quotes it. InvalidLines: several are.
+        InvalidInput: the only line is none of these; the message quotes it. InvalidLines: one of several, or more.
     """
     found: list[Guest] = []
     wrong: list[tuple[int, Refused]] = []
-    for number, line in _lines(text):
+    lines = _lines(text)
+    for number, line in lines:
         try:
             found += _guests_of(line, field)
         except InvalidInput as why:
             wrong.append((number, why))
-    if len(wrong) == 1:
+    if wrong and len(lines) == 1:
         raise wrong[0][1]
     if wrong:
         raise InvalidLines(wrong[:MOST_WRONG], field=field)
@@ -285,17 +309,18 @@ def _lines(text: str) -> list[tuple[int, str]]:
     """
     found: list[tuple[int, str]] = []
     for number, line in enumerate(_STRANGE.sub("", text).translate(_WIDE).splitlines(), 1):
-        plain = _BEFORE.sub("", line).strip()
+        plain = _BEFORE.sub("", _TWICE.sub(r"\1", line) if len(line) <= LONGEST_LINE else line).strip()
         if plain.startswith("<") and found and "@" not in found[-1][1]:
             found[-1] = (found[-1][0], f"{found[-1][1]} {plain}")
-        elif re.search(r"[^\s,;]", plain) and not (not found and _is_heading(plain)):
+        elif re.search(r"[^\s,;|:_=-]", plain) and not (not found and _is_heading(plain)):
             found.append((number, plain))
     return found
 
 
 def _is_heading(line: str) -> bool:
     """Whether a line names the columns of a table."""
-    return not re.search("[@<>]", line) and bool(re.search("[,;\t]", line) and _MAIL.search(line))
+    columns = re.search("[,;\t|]", line) and _MAIL.search(line)
+    return not re.search("[@<>]", line) and bool(columns or _ONLY_MAIL.fullmatch(line))
 
 
 def _guests_of(line: str, field: str) -> list[Guest]:
@@ -303,25 +328,44 @@ def _guests_of(line: str, field: str) -> list[Guest]:
     column = _from_columns(line) if len(line) <= LONGEST_LINE else None
     if column is not None:
         return [_guest(*column, field)]
+    parts = [part for part in line.split(";") if part.strip()]
+    if (
+        len(parts) > 1
+        and len(line) <= LONGEST_LINE
+        and all(len(_ADDRESS.findall(part)) == 1 for part in parts)
+    ):
+        return [guest for part in parts for guest in _guests_of(part, field)]
     found, name, at = [], "", 0
     addresses = list(_ADDRESS.finditer(line))
     if not addresses or len(line) > LONGEST_LINE:
         raise InvalidInput(_NO_ADDRESS, field=field, address=excerpt(line))
     for address, following in itertools.zip_longest(addresses, addresses[1:]):
-        name += line[at : address.start()]
+        between = line[at : address.start()]
+        name += _AND.sub("", between, count=1) if at and _AND.match(between) else between
         at = address.end()
         if (
             following
-            and (following["open"] or _same(address, following))
+            and (_same(address, following) or (following["open"] and not address["open"]))
             and not _TEXT.search(line[at : following.start()])
         ):
             continue  # the name of the next is an address, its own in most cases
+        if after := _AFTER.match(line, at):
+            at, name = after.end(), name if _TEXT.search(name) else after[1]
+        if address["bare"] and not _is_text(name):
+            name = ""  # the number of an item
         found.append(_guest(name, address["bare"] or address["closed"], field))
         name = ""
-    rest = line[at:].strip(f"{_AROUND}.")
-    if rest and (len(found) > 1 or "<" in line or _TEXT.search(name)):
+    rest = line[at:].strip(f"{_AROUND}.!…")
+    if found and not _is_text(rest) and addresses[-1]["bare"] and ">" not in rest:
+        rest = ""
+    if rest and (len(found) > 1 or "<" in line or line[: addresses[0].start()].strip(_AROUND)):
         raise InvalidInput(_NO_ADDRESS, field=field, address=excerpt(line))
     return [_guest(rest, found[0].address, field)] if rest else found
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is more than numbers and punctuation."""
+    return any(sign.isalpha() or unicodedata.category(sign) == "So" for sign in name)
 
 
 def _same(one: re.Match[str], other: re.Match[str]) -> bool:
@@ -355,7 +399,8 @@ def _bare(address: str) -> str:
 
 def _guest(name: str, address: str, field: str) -> Guest:
     clean = clean_address(_bare(address), field)
-    name = " ".join(name.replace('\\"', '"').replace('""', '"').strip(_AROUND).split())
+    name = " ".join(re.sub(r"\\(.)", r"\1", name).replace('""', '"').strip(_AROUND + _DASHES).split())
+    name += ")" * (name.count("(") > name.count(")"))
     if re.search("[<>]|@", name):
         raise InvalidInput(_NO_ADDRESS, field=field, address=excerpt(f"{name} {address}"))
     return Guest(clean_name(name, field) if name else name_from_address(clean), clean)

@@ -29,7 +29,11 @@ _NEEDED = regex.compile(
     # Variants of Mongolian letters and of Chinese characters.
     r"|(?<=\p{Script=Mongolian})[\u180B-\u180F]|(?<=\p{Script=Han})[\uFE00-\uFE0F\U000E0100-\U000E01EF]"
 )
-_MARKS = regex.compile(rf"(?:^|\s)[\p{{Mn}}\p{{Me}}]|[\p{{Mn}}\p{{Me}}]{{{MOST_MARKS + 1}}}")
+_MARKS = regex.compile(
+    rf"(?:^|\s)[\p{{Mn}}\p{{Me}}]|[\p{{Mn}}\p{{Me}}]{{{MOST_MARKS + 1}}}"
+    r"|[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Common}][\p{Mn}\p{Me}]{3}"
+)
+"""More marks than that; on letters of these scripts, two at most, besides the composed ones."""
 _ISOLATE, _END = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = regex.compile(r"[\p{Bidi_Class=R}\p{Bidi_Class=AL}\p{Bidi_Class=AN}]")
 _VIRAMA = 9
@@ -44,6 +48,14 @@ _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 
 _ALIKE = str.maketrans("oli_s", "011-5")
 """What people confuse besides, in lower case."""
+_LETTER = regex.compile(
+    "(?:LATIN LETTER SMALL CAPITAL|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER"
+    "|REGIONAL INDICATOR SYMBOL LETTER) ([A-Z])"
+)
+"""Names of characters that are read as a capital, although Unicode's table leaves them out."""
+_CAPITALS = (*range(0x1D00, 0x1D23), *range(0x250, 0x2B0), *range(0xA730, 0xA7FF), *range(0x1F150, 0x1F200))
+_EDGES = regex.compile(r"^[\p{P}\s]+|[\p{P}\s]+$")
+"""What a name may begin or end with without being another: "Bob." is Bob."""
 
 
 class Name(str):
@@ -147,17 +159,30 @@ def _mapped(text: str) -> str:
 def _confusables() -> dict[int, str]:
     table = resources.files("server.i18n").joinpath("confusables.txt").read_text("utf-8-sig")
     lines = [line.partition("#")[0].split(";") for line in table.splitlines()]
-    return {
+    found = {
         int(fields[0], 16): "".join(chr(int(code, 16)) for code in fields[1].split())
         for fields in lines
         if len(fields) > 1
     }
+    capitals = {
+        code: read[1] for code in _CAPITALS if (read := _LETTER.fullmatch(unicodedata.name(chr(code), "")))
+    }
+    return {code: text.translate(capitals) for code, text in found.items()} | capitals
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Whether two texts look the same: as they are, in small letters or in capitals."""
-    return not _looks(one).isdisjoint(_looks(other))
+    """Whether two names look the same, whatever punctuation stands around them."""
+    return not _bare(one).isdisjoint(_bare(other))
 
 
-def _looks(text: str) -> set[str]:
-    return {skeleton(text), skeleton(text.casefold()), skeleton(text.upper())}
+def _bare(text: str) -> set[str]:
+    return {_EDGES.sub("", look) or look for look in looks(text)}
+
+
+def looks(text: str) -> set[str]:
+    """Return the skeletons of a text as it is, in small letters, in capitals, and before its letters are normalised.
+
+    Here, vv is w; not in skeletons, which handles are stored with.
+    """
+    forms = (text, text.casefold(), text.upper(), _mapped(_DROPPED.sub("", text)))
+    return {skeleton(form).replace("vv", "w") for form in forms}

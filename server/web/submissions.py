@@ -1,7 +1,8 @@
 """Each form that makes something is carried out once, however often a browser sends it.
 
-A page with a form of such a kind gets a fresh request id in it, by default; a repetition with the same fields is led to
-where the first one led. `SETS`, `ASKS` and `OWN` name the forms that need none.
+A page with a form of such a kind gets a fresh request id in it, by default, unless browsers or proxies may keep the
+page: its id would come back later, or from others. A repetition with the same fields is led to where the first one led.
+`SETS`, `ASKS` and `OWN` name the forms that need none.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ SETS = {
     "people.block": "blocks somebody, or ends it",
     "people.block_player": "blocks somebody",
     "leaving.delete": "deletes an account",
+    "moving.change do=stop": "stops a change of address",
+    "moving.object_to": "stops a change of address",
     "invitations.refuse_all": "allows invitations or not",
     "invitations.act do=list": "lists the game",
     "invitations.act do=unlist": "ends that",
@@ -82,6 +85,7 @@ ASKS = {
     "lobby.fresh_link": "a link by email",
     "account.ask_link": "a link by email",
     "joining.ask_link": "a link by email",
+    "moving.change do=mail": "a link by email",
     "offers.ask_link": "a link by email",
     "turn.mail_games": "links by email",
     "trials.ask_to_keep": "a link by email",
@@ -169,6 +173,8 @@ def _put_ids(response: Response) -> Response:
         response.mimetype == "text/html"
         and not response.direct_passthrough
         and response.status_code not in (204, 304)
+        and "ETag"
+        not in response.headers  # a browser keeps such a page, and would send its ids again on later visits
     ):
         page = response.get_data(as_text=True)
         changed = _FORM.sub(_with_id, page)

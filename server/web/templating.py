@@ -17,7 +17,7 @@ from jinja2.runtime import Context, Macro
 from server.i18n.characters import isolate_in_text, without_isolates
 
 _BARE = re.compile(
-    r"""<(?P<tag>title|option|textarea|script)\b.*?</(?P=tag)>|(?P<typed>\bvalue)?=\s*"[^"]*"|='[^']*'""",
+    r"""<(?P<tag>title|desc|text|option|textarea|script)\b.*?</(?P=tag)>|(?P<typed>\bvalue)?=\s*"[^"]*"|='[^']*'""",
     re.DOTALL,
 )
 """Where a page has text that cannot hold elements."""

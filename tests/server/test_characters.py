@@ -42,7 +42,8 @@ def test_names_of_all_scripts_are_names(name: str) -> None:
         "Ann\U000e0041",
         "\U000e0067\U000e007f", "Ann\U0001d159", "\U00013441", "Ann\ufffc", "Ann\u2063", "Ann\u202e",
         "Ann\u200f", "a" + "\u0301" * 6,
-        "a" + "\u0336\u0489" * 18, "\u0301Ann", "Ann \u0301", "Ann\U000e0100", "\u2067Ann", "\x7f\u200d",
+        "a" + "\u0336\u0489" * 18, "Z\u0336\u0325\u030ao", "👩\u0336\u0325\u030a",
+        "\u0301Ann", "Ann \u0301", "Ann\U000e0100", "\u2067Ann", "\x7f\u200d",
         "a\ud800\u200c",
     ],
 )  # fmt: skip
@@ -69,7 +70,8 @@ def test_a_twin_looks_like_its_model(twin: str) -> None:
         ("Bill", "BiII"), ("Adam", "Adarn"), ("Bob", "B0b"), ("ВОВ", "вов"), ("ВОВ", "Bob"), ("Νίκη", "ΝΊΚΗ"),
         ("Zoë", "Zoe\u0308"),
         ("Straße", "STRASSE"), ("José", "JOSÉ"), ("paypaI", "paypal"), ("Ann–B", "Ann-B"), ("Ann’s", "Ann's"),
-        ("ش", "ﺵ"),
+        ("ش", "ﺵ"), ("Bob.", "Bob"), ("(Bob)", "Bob"), ("Bob…", "Bob"), ("Bob’", "Bob"), ("Ϲhris", "Chris"),
+        ("ᴀɴɴ", "Ann"), ("🅐nn", "Ann"), ("ʟisa", "Lisa"), ("VVim", "Wim"), ("ꮇax", "Max"),
     ],
 )  # fmt: skip
 def test_these_look_alike(one: str, other: str) -> None:
@@ -116,7 +118,9 @@ def test_a_text_looks_like_itself_however_it_is_typed(text: str) -> None:
         "Der Server", "Organiser", "Organisator", "Gastgeber", "Beheerder", "Bob (bot)", "Bob [bot]",
         "Bob (b0t)", "Bob (Воt)",
         "Bob (bot, strong)", "Bob – bot", "Bot", "bot, strong", "Greedy bot", "Former player", "free",
-        "Systeem", "Administrator",
+        "Systeem", "Administrator", "Moderation", "Die Moderation", "Moderatie", "Moderatorin",
+        "Spielleitung", "Byzanz Team", "Team Byzanz", "Byzanz Support", "M o d e r a t o r", "B y z a n z",
+        "ᴍᴏᴅᴇʀᴀᴛᴏʀ", "🅼oderator", "🇲🇴🇩", "мoderator", "ꮇoderator",
     ],
 )  # fmt: skip
 def test_nobody_is_called_like_the_server_or_its_staff(name: str) -> None:

@@ -54,6 +54,28 @@ ANN, BOB = "ann@example.org", "bob@example.org"
         (f'"Ann ""Annie"" Smith" <{ANN}>', [('Ann "Annie" Smith', ANN)]),
         (f"Zoë d’Arc <{ANN}>", [("Zoë d’Arc", ANN)]),
         (f"{ANN}, Bob <{BOB}>", [("Ann", ANN), ("Bob", BOB)]),
+        *(
+            (f"{ANN} (Ann){sign}{BOB} (Bob)", [("Ann", ANN), ("Bob", BOB)])
+            for sign in (", ", "; ", " ", ";\n")
+        ),
+        *(
+            (f"{ANN}{sign}{BOB}", [("Ann", ANN), ("Bob", BOB)])
+            for sign in (" and ", " und ", " & ", " + ", "/")
+        ),
+        (f"Ann <{ANN}>, and Bob <{BOB}>", [("Ann", ANN), ("Bob", BOB)]),
+        (f"{ANN}, Ann Smith; {BOB}, Bob", [("Ann Smith", ANN), ("Bob", BOB)]),
+        (f"Ann <{ANN}> <{BOB}>", [("Ann", ANN), ("Bob", BOB)]),
+        (f"Ann Smith <{ANN}<mailto:{ANN}>>", [("Ann Smith", ANN)]),
+        (f"Ann (work) <{ANN}>; Bob <{BOB}> (home)", [("Ann (work)", ANN), ("Bob", BOB)]),
+        (f"Ann - {ANN}\n{BOB} – Bob", [("Ann", ANN), ("Bob", BOB)]),
+        (f"'{ANN}'\n`{BOB}`", [("Ann", ANN), ("Bob", BOB)]),
+        (f"{ANN}!\n{BOB}…", [("Ann", ANN), ("Bob", BOB)]),
+        (f"E-mail\n{ANN}\n{BOB}", [("Ann", ANN), ("Bob", BOB)]),
+        (f"| Name | Email |\n|---|---|\n| Ann | {ANN} |", [("Ann", ANN)]),
+        (f"[1/1/26, 10:00:00 PM] Ann: {ANN}\n01.02.26, 10:00 - Bob: {BOB}", [("Ann", ANN), ("Bob", BOB)]),
+        (f"☐ Ann {ANN}\n#2 {BOB}", [("Ann", ANN), ("Bob", BOB)]),
+        (f"1 {ANN}\n2: {BOB}", [("Ann", ANN), ("Bob", BOB)]),
+        (f"a) {ANN}\nb) {BOB}", [("Ann", ANN), ("Bob", BOB)]),
     ],
 )
 def test_a_pasted_list_is_read(pasted: str, guests: list[tuple[str, str]]) -> None:
@@ -79,7 +101,11 @@ def test_a_line_that_is_none_is_quoted(line: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         validation.parse_guests(f"Zoe <zoe@example.org>\n{line}")
     assert refused.value.field == "players"
-    assert not isinstance(refused.value, InvalidLines)
+    assert isinstance(refused.value, InvalidLines)
+    assert [number for number, _why in refused.value.lines] == [2]
+    with pytest.raises(InvalidInput) as alone:
+        validation.parse_guests(line)
+    assert not isinstance(alone.value, InvalidLines)
 
 
 @pytest.mark.usefixtures("app")

@@ -11,9 +11,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
+from server.i18n.characters import shown
 from server.mail.outgoing import batching
 from server.mail.outgoing.deliver import deliver
-from server.store import engine
+from server.store import engine, links
 from server.store.models import Game, Person, Seat
 from tests.conftest import Table
 from tests.support import every_mail
@@ -35,12 +36,14 @@ def rename() -> None:
 
 
 def exposed(page: str) -> list[str]:
-    """Return the texts and attributes of a page in which a name is not isolated."""
+    """Return the texts and attributes of a page in which a name is not isolated, and what a picture does not draw."""
     found = []
     tree = html5lib.parse(page, treebuilder="etree", namespaceHTMLElements=False)
 
     def look(element, isolated: bool) -> None:
         isolated = isolated or element.tag in ("bdi", "script")
+        if str(element.tag).endswith("svg}bdi"):
+            found.append(f"<svg bdi> {element.text}")
         for text, safe in ((element.text, isolated), *((child.tail, isolated) for child in element)):
             if text and not safe and RENAMED in ISOLATED.sub("", text):
                 found.append(f"<{element.tag}> {text.strip()[:120]}")
@@ -90,6 +93,29 @@ def test_the_pages_of_a_finished_game_isolate_names(
         if answer.mimetype == "text/html":
             wrong += [f"{path}: {each}" for each in exposed(answer.text)]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_texts_of_a_picture_isolate_names_by_characters(app: Flask) -> None:
+    picture = app.jinja_env.from_string("<svg><desc>{{ name }}</desc><text x='1'>{{ name }} 12</text></svg>")
+    with app.test_request_context():
+        page = picture.render(name=shown(RENAMED))
+    assert page.count(f"\u2068{RENAMED}\u2069") == 2
+    assert "bdi" not in page
+
+
+@pytest.mark.empty_database
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_feeds_isolate_names(client: FlaskClient, table: Callable[..., Table]) -> None:
+    game = table(3)
+    rename()
+    with engine.transaction() as session:
+        token = links.token(links.issue(session, "feed", game.people[0], engine.utc_now()))
+    for kind in ("atom", "ics"):
+        feed = client.get(f"/feed/{token}.{kind}").text
+        assert RENAMED in feed or kind == "ics"
+        assert RENAMED not in ISOLATED.sub("", feed)
+        assert "bdi" not in feed
 
 
 @pytest.mark.empty_database

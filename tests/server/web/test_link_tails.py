@@ -80,7 +80,7 @@ def there(app: Flask) -> Scene:
 
 def tokens(there: Scene) -> dict[str, str]:
     """Return a live token of each kind."""
-    assert set(PATHS) == set(PURPOSES) == {*get_args(Purpose)} - {"reply"}
+    assert set(PATHS) == set(PURPOSES) == {*get_args(Purpose)} - {*links.ADDRESSES.values()}
     now = engine.utc_now()
     found: dict[str, str] = {}
     with there.app.app_context(), engine.transaction() as session:
@@ -134,7 +134,7 @@ def test_nothing_else_is_redirected(there: Scene) -> None:
         f"/t/{token[:-1]}.",
         "/t/",
         "/t",
-        f"/x/{token}.",
+        f"/y/{token}.",
         f"/feed/{token}.atom",
     ):
         assert there.ask(there.browser(), "GET", path).status_code != 302

@@ -200,7 +200,7 @@ def test_a_link_to_something_else_chooses_for_its_browser_alone(
     speaks(game.people[1], "de")
     own = purpose in ("feed", "signin")
     with engine.transaction() as session:
-        link = links.issue(session, purpose, game.people[1], NOW, None if own else game.id)
+        link = links.issue(session, purpose, game.people[1], engine.utc_now(), None if own else game.id)
         path = links.url(link).removeprefix("https://byzanz.test")
     back = f"{path}.atom" if purpose == "feed" else path
     assert client.post("/language", data={"language": "nl", "back": back}).headers["Location"] == back

@@ -20,6 +20,7 @@ from tests.support.forms import form, sign_in
 from tests.support.invitations import invited, mails
 from tests.support.mails import one_database
 from tests.support.pages import look
+from tests.support.rematches import ended
 from tests.support.tables import url
 
 
@@ -56,6 +57,7 @@ def test_every_form_is_sent_once_or_says_why_not(app: Flask) -> None:
             "moderation.offer",
             "offers.take",
         ),
+        *("moving.change", "moving.confirm"),
         *("orders.order", "tables.change_wishes", "talk.act", "trials.start"),
     }
 
@@ -161,3 +163,16 @@ def test_an_invitation_is_sent_once(client: FlaskClient) -> None:
     with engine.reading() as session:
         sent = session.scalars(select(Mail).where(Mail.kind == "invite")).all()
     assert len([mail for mail in sent if mail.seat == 1]) == 2  # the first guest's, and one more
+
+
+@one_database
+def test_a_page_that_browsers_keep_has_no_id_that_comes_back(
+    client: FlaskClient, table: Callable[..., Table]
+) -> None:
+    over = ended(table, 3)
+    page = client.get(f"/g/{over.id}")
+    assert "ETag" in page.headers
+    assert 'action="/play"' in page.text
+    assert "request_id" not in page.text
+    first, later = (client.post("/play", data={"game": "byzanz"}) for _visit in range(2))
+    assert first.location != later.location
