@@ -40,6 +40,8 @@ def said(text: str) -> str:
         ("alice@192.0.2.1", "[address]"),
         ("alice @ example.org", "[address]"),
         ("alice [at] example.org, alice(at)example.org", "[address], [address]"),
+        ("alice [at] example [dot] org, alice (@) example.org", "[address], [address]"),
+        ("meet @ noon. ok then", "meet @ noon. ok then"),
     ],
 )
 def test_no_email_address_is_shown(text: str, shown: str) -> None:
