@@ -19,11 +19,12 @@ _DELIMITERS = r"\s<>()\[\]{},;:\"“”„«»、。，；：（）【】"
 _AT = r"@|＠|﹫|%40"
 _LOCAL = rf"(?:\"[^\"\n]{{1,64}}\"|[^{_DELIMITERS}/@＠﹫]{{1,200}})"
 _DOMAIN = rf"(?:\[[0-9a-fA-F:.]{{2,40}}\]|[^{_DELIMITERS}/@＠﹫]{{1,255}})"
-_SPACED = rf"(?: ?(?:{_AT}) ?| ?[(\[{{] ?at ?[)\]}}] ?)"
+_SPACED = rf"(?: ?(?:{_AT}) ?| ?[(\[{{] ?(?:at|@) ?[)\]}}] ?)"
+_DOT = r"(?:\.| ?[(\[{] ?(?:dot|\.) ?[)\]}] ?)"
 """As people write it who hide an address from machines; then its domain has to look like one."""
 _EMAIL = re.compile(
     rf"{_LOCAL}(?:(?:{_AT}){_DOMAIN})+"
-    rf"|{_LOCAL}{_SPACED}[^{_DELIMITERS}/@＠﹫]{{1,200}}\.[^\W\d_]{{2}}[^{_DELIMITERS}/@＠﹫]{{0,60}}",
+    rf"|{_LOCAL}{_SPACED}[^{_DELIMITERS}/@＠﹫]{{1,200}}{_DOT}[^\W\d_]{{2}}[^{_DELIMITERS}/@＠﹫]{{0,60}}",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))[A-Za-z2-7]{26}(?![A-Za-z0-9])")

@@ -33,7 +33,7 @@ _WORDS = {
     "ADDRESS": "(?:user|recipient|mailbox|address|account|alias|person|addressee|name)",
     "UNKNOWN": "(?:unknown|not found|not exist|doesn't exist|invalid|disabled|inactive|unavailable|closed|deactivated"
     "|suspended|expired|deleted|terminated|rejected|undeliverable|not known|not recogni[sz]ed|not listed|unrouteable"
-    "|locked|retired)",
+    "|locked|retired|not available)",
     "BAD": "(?:unknown|invalid|no such|bad|nonexistent|non-existent|illegal|unrecogni[sz]ed|undeliverable|unrouteable"
     "|unroutable|no valid|inactive|disabled|unverified|incorrect|old|wrong|rejected)",
 }
@@ -56,9 +56,11 @@ _FULL = _any(
     (?:over|exceed\w*|beyond|insufficient|not enough|out of|no) (?:\S+ ){0,3}(?:quota|storage|disk ?space|space)\b
     (?:quota|storage|mailbox size|size limit|mailbox limit)(?: \S+){0,4} (?:exceed\w*|reached|full)
     (?:quota|mailbox|storage)[ -]?exceeded | mailbox size limit | quota violation | overquota
-    over[ -]quota | \bmbx? full
+    over[ -]quota | \bmbx? full | spool full | quota limit | exceeds allowed size
+    邮箱(?:已满|空间|容量) | 郵箱已滿 | 容量(?:不足|超過|を超え) | いっぱい | 一杯 | 용량 ?(?:초과|부족)
+    schowek (?:\S+ ){0,2}pełny
     postfach (?:\S+ )?(?:ist )?(?:über|ge)?(?:voll|füllt) | speicherplatz | speicher voll
-    mailbox (?:is )?vol\b | (?:bo[iî]te|messagerie|mailbox|bal) (?:\S+ ){0,3}(?:pleine|saturée)
+    mailbox (?:\S+ ){0,3}(?:is )?vol\b | (?:bo[iî]te|messagerie|mailbox|bal) (?:\S+ ){0,3}(?:pleine|saturée)
     buz[oó]n (?:\S+ ){0,3}lleno | casella (?:\S+ ){0,2}piena | skrzynk\w+ (?:\S+ ){0,2}(?:pełna|przepełniona)
     caixa (?:\S+ ){0,3}cheia | ящик (?:\S+ ){0,2}переполнен
     """
@@ -95,7 +97,9 @@ _OURS = _any(
     content (?:\S+ ){0,3}(?:rejected|denied|refused|filter|block|policy|unacceptable|not accept|restriction)
     (?:rejected|denied|refused|blocked|due to|because of) (?:\S+ ){0,3}content | message (?:was )?filtered
     mail content | polic(?:y|ies)\b | administrative prohibition | prohibited
-    security (?:reasons|policies|violation) | violat | not accepted for | \brtr: | \bofr_ | \bdt:spm | nemesis
+    security (?:reasons|policies|violation) | violat | not accepted for | \brtr: | \bofr_(?!4|51) | \bofr[0-9] | nemesis
+    \b(?:dt|hl|mi|rp|im|ccl|nrbl|sbl|pod):[a-z]{3}\b | \brbl_ | callback setup | letter rejected
+    спам | 垃圾邮件 | 垃圾郵件 | スパム | 迷惑メール | ブロック | 스팸 | 차단
     no smtp service | a problem occurred\.? \(?ask your postmaster
     will not accept (?:delivery|mail|connections) | message (?:content )?rejected
     (?:mail|message|e-?mail|transaction) (?:rejected|refused|was refused|was rejected|blocked|not accepted)
@@ -129,11 +133,13 @@ _FAILED = _any(
     inactivity | (?:mailbox|account) (?:is|has been) blocked | domain (?:is )?(?:parked|expired)
     not (?:\S+ )?listed | unbekannt | existiert nicht | nicht gefunden | ungültig | nicht bekannt | onbekend
     bestaat niet | inconnu | n'existe pas | desconocid | no existe | sconosciut | nieznan | não existe
+    archived recipient | destinataire archiv | 用户不存在 | 用戶不存在 | 存在しません | 존재하지 않
     не существует | не найден | неизвест
     """
 )
 _EXPIRED = _any(
     r"""
+    hosts have been failing | all servers failed
     expired | message age | time[ -]?out | timed out | retry time | retries | retry (?:limit|period) | too long
     long failure period | within (?:the )?\S+ (?:\S+ )?(?:hour|day|minute)s?
     (?:after|for|in|past|last) (?:\S+ )?[0-9]+(?:\.[0-9]+)? ?(?:hour|day|minute|tag|dag|jour|stunde|uur)

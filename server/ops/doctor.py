@@ -279,6 +279,8 @@ def _alerts(session: Session) -> Iterator[Finding]:
             remedy = CLOCK_REMEDY
         elif alert.key.startswith((processes.DATABASE_CLOCK, processes.MACHINE_CLOCK)):
             remedy = "set that clock; the alert ends by itself"
+        elif alert.text.code == "mail_blocked":
+            remedy = "check the DNS records, look the server up in block lists, then clear the alert"
         place = f", game {alert.game_id}" if alert.game_id else ""
         yield Finding(False, f"alert since {minute(alert.at)}{place}: {alert.text}", remedy)
     if not open_ones:

@@ -27,6 +27,7 @@ from werkzeug.sansio.utils import get_host
 from byzanz import __version__
 from server.community import results
 from server.config import settings
+from server.mail import deliverability
 from server.ops import reach, requests
 from server.scheduler import heartbeat, jobs
 from server.store import alerts, engine, migrate, processes, totals
@@ -189,6 +190,10 @@ def _of_health(session: Session, stored: Mapping[str, int], now: datetime) -> It
         "byzanz_alarms_open",
         "Alerts that no moderator has cleared.",
         _up_to_most(session, Alert.cleared_at.is_(None)),
+    )
+    blocked = alerts.find_open(session, deliverability.BLOCKED) is not None
+    yield _gauge(
+        "byzanz_mail_blocked", "Whether a mail server refuses emails because of this server.", blocked
     )
     in_doubt = alerts.find_open(session, alerts.CLOCK_JUMPED) is not None
     yield _gauge("byzanz_clock_in_doubt", "Whether the clock of a machine has jumped.", in_doubt)

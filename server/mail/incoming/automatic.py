@@ -80,6 +80,17 @@ _SUBJECT = phrases(
     r"(?:(?:i am|i'm|je suis|ik ben|sono|estoy|estou|jestem|jag ar|jeg er|olen|jsem|som|я|eu|sunt"
     r"|notification automatique|notification|reponse|accuse :) (?:(?:in|on|en|de|na|pa|в|у|d') ?)?)?",
 )
+_ANSWER = re.compile(
+    _folded(
+        r"(?:\s*[\[({*<][^\])}>]{1,30}[\])}*>]{1,3})*\s*"
+        r"(?:re|r|aw|antw(?:ort|oord)?|sv|svar|vs|vastaus|rif|r[eé]p(?:onse)?|ref|ynt|yanıt|odp|odpov[eě]ď|odg(?:ovor)?"
+        r"|resp?|resposta|respuesta|risposta|atb(?:ilde)?|ats(?:akymas)?|bls|balas(?:an)?|jawab(?:an)?|v[aá]|v[aá]lasz"
+        r"|απ|απάντηση|σχετ|отв(?:ет)?|відп(?:овідь)?|отг(?:овор)?|одг(?:овор)?|trả lời|tl|erantzuna|vast"
+        r"|cevap|на|תשובה|jawapan|tanggapan|tugon|erantzun|hh|回[复復覆]|答[复復覆]|返信|회신|답장|답변|השב|תגובה|رد|پاسخ|ตอบ|ตอบกลับ|उत्तर|जवाब)\.?"
+        r" ?(?:\[\d+\]|\(\d+\)|\^\d+|\d)? ?:"
+    )
+)
+"""With what mail programs begin the subject of an answer, perhaps behind the mark of a gateway."""
 LONGEST_SUBJECT = 200
 
 
@@ -127,6 +138,17 @@ def is_absence(message: Part) -> bool:
     """Whether the subject is that of an absence note, in one of some forty languages."""
     subject = mime.decode_header(message.header("subject"))[:LONGEST_SUBJECT]
     return _SUBJECT.match(_folded(subject).strip()) is not None
+
+
+def is_reply(message: Part, domain: str) -> bool:
+    """Whether a mail is an answer to one of ours, by its subject or by the mail that it names.
+
+    Args:
+        domain: of our Message-IDs, lower-case; empty if it is not known.
+    """
+    named = f"{message.header('in-reply-to')} {message.header('references')}".lower()
+    subject = mime.decode_header(message.header("subject"))[:LONGEST_SUBJECT]
+    return (domain != "" and f"@{domain}>" in named) or _ANSWER.match(_folded(subject)) is not None
 
 
 def answers_by_itself(message: Part) -> bool:

@@ -34,7 +34,21 @@ _THANKS = re.compile(
     r"|paldies|ačiū|aitäh|terima kasih|cảm ơn|谢谢|謝謝|ありがとう(?:ございます)?|감사합니다"
     r"|ขอบคุณ(?:ครับ|ค่ะ)?|धन्यवाद|תודה|شكرا|ممنون)"
     r"(?: (?:a lot|very much|so much|you|all|again|wel|alvast|schön|sehr|im voraus|in advance|everyone"
-    r"|for waiting|a million|en groet(?:en)?)){0,2}",
+    r"|for waiting|a million|en groet(?:en)?)){0,2}"
+    r"|take care|have (?:a )?(?:nice|good|great|lovely) (?:day|evening|weekend|one)"
+    r"|(?:einen )?schönen (?:tag|abend)(?: noch)?"
+    r"|schönes wochenende|bis (?:dann|bald)|fijne (?:dag|avond)|fijn weekend|bonne (?:soirée|fin de journée)|à bientôt"
+    r"|que tenga?s? (?:un )?buen día|buen día|buona (?:giornata|serata)|a presto"
+    r"|bom dia|boa (?:tarde|semana)"
+    r"|miłego (?:dnia|wieczoru)|всего (?:доброго|хорошего)|хорошего дня|гарного дня|всього найкращого|お疲れ様です"
+    r"|お願いします|수고하세요|좋은 하루 되세요|iyi (?:günler|akşamlar|çalışmalar)|kolay gelsin"
+    r"|(?:hezký|pěkný|pekný) de[nň]"
+    r"|szép napot|(?:ha en )?(?:fin|god|bra|trevlig) (?:dag|kväll|kveld|aften|helg)|ha det bra|hyvää (?:päivän)?jatkoa"
+    r"|mukavaa päivää|καλή (?:συνέχεια|μέρα)|תודה רבה|יום (?:נעים|טוב)|شكرا جزيلا|o zi (?:bună|frumoasă)"
+    r"|lijep dan|лек ден|приятен ден|пријатан дан|lep dan"
+    r"|jauku dieną|geros dienos|jauku dienu|kena päeva"
+    r"|با تشکر|متشکرم|سپاس|شکریہ|நன்றி|ধন্যবাদ|salamat(?: po)?|asante(?: sana)?|dankie|diolch|eskerrik asko|gràcies"
+    r"|grazas|takk fyrir|祝您?(?:愉快|顺利|健康)|祝您?一切(?:顺利|順利)|先谢|先謝",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
@@ -43,7 +57,7 @@ _CLOSING = re.compile(
     rf"|(?:mit |viele |liebe |beste |schöne |herzliche |freundliche[nr]? |mit freundlichen )?(?:grüße[n]?|gruß"
     rf"|gruss|gruesse|grüsse)|mfg|lg|vg|vlg|tschüss|x{{1,3}}|(?:(?:med )?(?:venlig|vennlig|kærlig) )?hilsen"
     rf"|(?:de )?bedste hilsner|beste hilsener|mvh|(?:(?:med )?vänliga |bästa )?hälsningar|(?:bien )?cordialement"
-    rf"|amicalement|bonne journée|bien à vous"
+    rf"|amicalement|bonne journée|bien à (?:vous|toi)"
     rf"|(?:un )?(?:cordial )?saludos?(?: cordiales)?|un abrazo|atentamente|(?:(?:cordiali|distinti) )?saluti"
     rf"|un saluto|pozdrawiam|z poważaniem|abraços?|atenciosamente|atentamente"
     rf"|(?:com os melhores )?cumprimentos|(?:ystävällisin )?terveisin|terveisiä|s pozdravem|s pozdravom|saygılarımla"
@@ -53,7 +67,13 @@ _CLOSING = re.compile(
     rf"|salutacions|(?:bl)?atentament|agur(?: bat)?|adeitasunez|saúdos|kveðja|með kveðju|bestu kveðjur|trân trọng"
     rf"|thân mến|salam|salam hormat|hormat saya|lubos na gumagalang|wasalaam|vriendelike groete|groete"
     rf"|此致|敬上|祝好|敬祝|よろしくお願いします|よろしくお願いいたします|敬具|감사합니다|드림|ด้วยความเคารพ|सादर"
-    rf"|בברכה|כל טוב|مع خالص التحية|تحياتي|مع التحية|با احترام|ارادتمند|শুভেচ্ছা|அன்புடன்){_NAMED}",
+    rf"|בברכה|כל טוב|مع خالص التحية|تحياتي|مع التحية|با احترام|ارادتمند|শুভেচ্ছা|அன்புடன்"
+    rf"|(?:un|um|unha) (?:abrazo|abraço|aperta)|beijos|bisous|bises|baci|besos|köszönettel|cu (?:drag|prietenie)"
+    rf"|(?:lijep |срдачан |велик )?(?:pozdrav|поздрав)|lep(?:o|e)? pozdrav(?:ljeni|e)?|tervitades|ar laba vēlējumiem"
+    rf"|su pagarba|thân ái|ขอแสดงความนับถือ|مع تحياتي|yang benar|hormat kami|sekian terima kasih|ondo izan|kær kveðja"
+    rf"|wako mwaminifu|শুভেচ্ছান্তে|le meas|cofion(?: gorau)?|me respekt|përshëndetje|со почит|hörmətlə|құрметпен"
+    rf"|hurmat bilan|आपका|शुभकामनाएं|宜しくお願い(?:します|致します|いたします)|どうぞよろしく(?:お願いします)?"
+    rf"|よろしくお願い(?:致し|申し上げ|いたし)ます|よろしく|敬礼|敬禮|顺颂商祺|安好|올림|배상){_NAMED}",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(

@@ -73,13 +73,22 @@ _SPACED = frozenset(("td", "th"))
 _INVISIBLE = frozenset(
     (
         *("head", "script", "style", "title", "template", "textarea", "select", "svg", "noscript", "iframe"),
-        *("object", "audio", "video", "canvas", "datalist", "noembed", "noframes", "math", "-comment"),
+        *("object", "audio", "video", "canvas", "datalist", "noembed", "noframes", "math", "rp", "-comment"),
     )
 )
 _STRUCK = frozenset(("s", "del", "strike"))
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
 _DECLARATION = re.compile(r"([a-z-]{1,40})\s*:\s*([^;]{0,300})")
-_NO_SIZE = re.compile(r"0*(?:\.0*)?(?:[a-z%]{0,4})|(?:0?\.[0-9]+|1)(?:px|pt)")
+_NO_SIZE = re.compile(r"0*(?:\.0*)?(?:[a-z%]{0,4})|(?:0?\.[0-9]+|1)(?:px|pt)|0?\.[01][0-9]*r?em")
+_FAR_AWAY = re.compile(r"-[0-9]{3,}(?:\.[0-9]+)?(?:px|pt|r?em|%|vw)?")
+_CLIPPED = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,)].*|(?:inset\((?:50|100)%|circle\(0).*")
+_NO_COLOR = re.compile(
+    r"transparent|(?:rgb|hsl)a?\((?:(?:[^,()]{0,20},){3}|[^/()]{0,60}/)\s*0?\.?0*%?\s*\)|#[0-9a-f]{3}0|#[0-9a-f]{6}00"
+)
+_WHITE = re.compile(
+    r"white|snow|#f{3}f?|#f[c-f]f[c-f]f[c-f](?:ff)?|rgba?\((?:\s*25[2-5]\s*[, ]){2}\s*25[2-5].*|hsla?\(.*100%.*"
+)
+_CSS_COMMENT, _CSS_ESCAPE = re.compile(r"/\*.*?\*/"), re.compile(r"\\([0-9a-f]{1,6}) ?")
 _RULE_OF_SHEET = re.compile(r"([^{}]{1,300})\{([^{}]{0,2000})\}")
 _NO_SHEET = re.compile(
     r"/\*.*?\*/|@[^{};]{0,300}(?:;|\{(?:[^{}]{0,5000}\{[^{}]{0,5000}\})*[^{}]{0,5000}\})", re.DOTALL
@@ -107,6 +116,8 @@ class _Look:
         shown: whether its text can be seen; elements in it can be shown again.
         sized: whether its text has a size; elements in it can have one again.
         struck: whether its text is struck out.
+        white: whether its text is white, which nobody sees on white paper.
+        colored: whether the paper has a color of its own.
         kept: whether its line breaks are kept.
         quotes: in how many quotes it stands.
     """
@@ -114,6 +125,8 @@ class _Look:
     shown: bool = True
     sized: bool = True
     struck: bool = False
+    white: bool = False
+    colored: bool = False
     kept: bool = False
     quotes: int = 0
 
@@ -186,7 +199,8 @@ def _look(node: LexborNode, outer: _Look) -> _Look | None:
     """Return the look of an element, or None if nothing in it can be seen, or a program wrote all of it."""
     given = node.attributes
     style = _declarations(given.get("style") or "")
-    if "hidden" in given or _is_gone(style) or _SIGNATURE.search(_names(node)):
+    closed = node.tag == "dialog" and "open" not in given
+    if "hidden" in given or closed or _is_gone(style) or _SIGNATURE.search(_names(node)):
         return None
     look = outer
     size, seen, spaces = style.get("font-size"), style.get("visibility"), style.get("white-space", "")
@@ -194,6 +208,7 @@ def _look(node: LexborNode, outer: _Look) -> _Look | None:
         look = replace(look, sized=_NO_SIZE.fullmatch(size) is None)
     if seen is not None and seen != "inherit":
         look = replace(look, shown=seen not in ("hidden", "collapse"))
+    look = _painted(look, node, style)
     if node.tag in _STRUCK or _is_struck(style):
         look = replace(look, struck=True)
     if node.tag == "pre" or spaces:
@@ -203,22 +218,47 @@ def _look(node: LexborNode, outer: _Look) -> _Look | None:
     return look
 
 
+def _painted(look: _Look, node: LexborNode, style: dict[str, str]) -> _Look:
+    """Return a look with the colors of an element: of its text, and of the paper below it."""
+    given = node.attributes
+    color = style.get("color") or (given.get("color") or "").strip().lower()
+    papers = (style.get(f"background{kind}", "") for kind in ("-color", "", "-image"))
+    below = next(filter(None, papers), (given.get("bgcolor") or "").lower())
+    if color and color != "inherit":
+        look = replace(look, white=_WHITE.fullmatch(color) is not None)
+    if below and below != "inherit":
+        look = replace(
+            look, colored=not (_WHITE.fullmatch(below) or _NO_COLOR.fullmatch(below) or below == "none")
+        )
+    return look
+
+
 def _declarations(style: str) -> dict[str, str]:
     """Return what a style says, without `!important`."""
-    found = _DECLARATION.findall(style[:2000].lower())
+    text = _CSS_ESCAPE.sub(
+        lambda code: chr(min(int(code[1], 16), 0xFFFF)), _CSS_COMMENT.sub("", style[:2000].lower())
+    )
+    found = _DECLARATION.findall(text)
     return {name: value.replace("!important", "").strip() for name, value in found}
 
 
 def _is_gone(style: dict[str, str]) -> bool:
     """Whether a style hides an element and all in it."""
-    closed = any(
-        _NO_SIZE.fullmatch(style.get(side, "100px")) for side in ("height", "max-height", "max-width")
-    )
+    sides = ("height", "max-height", "width", "max-width")
+    closed = any(_NO_SIZE.fullmatch(style.get(side, "100px")) for side in sides)
+    taken_out = style.get("position") in ("absolute", "fixed")
+    away = any(_FAR_AWAY.fullmatch(style.get(side, "")) for side in ("left", "top", "right", "margin-left"))
     return (
         style.get("display") == "none"
         or style.get("mso-hide") == "all"
         or re.fullmatch(r"0*(?:\.0*)?%?", style.get("opacity", "1")) is not None
-        or style.get("color") == "transparent"
+        or _NO_COLOR.fullmatch(style.get("color", "")) is not None
+        or _FAR_AWAY.fullmatch(style.get("text-indent", "")) is not None
+        or (taken_out and (away or _CLIPPED.fullmatch(style.get("clip", "")) is not None))
+        or _CLIPPED.fullmatch(style.get("clip-path", "")) is not None
+        or re.search(r"\bscale\(0[,)]", style.get("transform", "")) is not None
+        or "opacity(0" in style.get("filter", "")
+        or style.get("content-visibility") == "hidden"
         or (closed and "hidden" in style.get("overflow", ""))
     )
 
@@ -310,7 +350,7 @@ class _TextBuilder:
             self._lines.append(RULE)
 
     def _add_text(self, text: str, look: _Look) -> None:
-        if not look.shown or not look.sized or look.struck:
+        if not look.shown or not look.sized or look.struck or (look.white and not look.colored):
             return
         self._quotes = look.quotes
         if not look.kept:

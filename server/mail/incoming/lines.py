@@ -10,6 +10,10 @@ _COLONS = str.maketrans("∶꞉։፡፥፦׃՝", "::::::::")
 _QUESTIONS = dict.fromkeys(map(ord, "？؟;՞፧⁇⁈⁉‽❓❔¿⸮﹖꘏"), "?")
 LONGEST_MARK = 10
 """Characters of a line without letters and digits that is no obstacle to the moves around it."""
+_COMMAS = str.maketrans(dict.fromkeys(",،、﹑؛", " "))
+_STOPS = " .:!…。।॥۔።။།"
+"""What ends a line and says nothing, in all scripts."""
+_SMILEY = re.compile(r"(?:\s+|(?<=[.!,]))(?:[:;=]['’]?-?[()DPp]{1,3}|\^_?\^)$")
 _BLANKS = frozenset("\u115f\u1160\u1427\u2800\u3164\uffa0\ufe0e\ufe0f")
 """Letters and marks that look blank, and the dot that trackers of mails leave."""
 _UNSEEN = frozenset(("Cf", "Mn", "Mc", "Me"))
@@ -27,7 +31,7 @@ def visible(line: str) -> str:
 
 
 def normalize_line(line: str) -> str:
-    """Normalise a line for parsing: no invisible characters, emoji, bullets, quotes or final punctuation.
+    """Normalise a line for parsing: no invisible characters, emoji, smileys, bullets, quotes or final punctuation.
 
     Question marks of all scripts stay, as `?`: a question is no move.
     """
@@ -42,10 +46,10 @@ def normalize_line(line: str) -> str:
             kept.append(" ")
         else:
             kept.append(char)
-    text = " ".join("".join(kept).replace(",", " ").split())
+    text = " ".join(_SMILEY.sub("", "".join(kept).rstrip()).translate(_COMMAS).split())
     text = f"{text[:-1]}?" if text.endswith(";") else text  # the question mark of Greek
     text = _BULLET.sub("", text, count=1) if _BULLET.match(text) else text
-    return text.strip(_QUOTES).rstrip(" .:!…").strip(_QUOTES + " ")
+    return text.strip(_QUOTES).rstrip(_STOPS).strip(_QUOTES + " ")
 
 
 def says_something(text: str) -> bool:

@@ -19,6 +19,8 @@ MOST_LINES = 2000
 """Lines of a header block, including continuation lines."""
 LARGEST_HEAD = 256 * 1024
 LONGEST_HEADER = 4000
+LARGEST_BODY = 256 * 1024
+"""Bytes of one text that are decoded; a mail program puts what its writer typed before what it quotes."""
 LONGEST_BODY = 200_000
 """Characters of one text that are read."""
 _CHARSET = re.compile(
@@ -45,6 +47,8 @@ _ENCODED = re.compile(r"=\?([^?\s]{1,40})\?([bBqQ])\?([^?\s]{0,200})\?=")
 _PARAMETER = re.compile(
     r';\s*([\w-]{1,40}(?:\*[0-9]{1,2})?\*?)\s*=\s*(?:"((?:[^"\\]|\\.){0,400})"|([^;\s"]{0,400}))'
 )
+_BLANK_LINES = (b"\n\n", b"\n\r\n", b"\r\r")
+_MARK_END = re.compile(rb"(--)?[ \t\r\f\v]*(?=\n|\Z)")
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
 
@@ -54,7 +58,7 @@ class Part:
 
     Args:
         headers: lower-case names and unfolded values, in their order.
-        body: as received, with lines ended by `\\n`.
+        body: as received.
         depth: in how many parts it is nested.
     """
 
@@ -105,8 +109,9 @@ class Part:
     def children(self) -> Iterator[Part]:
         """Yield the parts of a multipart; nothing for anything else."""
         fallback = "message/rfc822" if self.kind == "multipart/digest" else "text/plain"
+        most = LARGEST_BODY if self.depth > 1 else None  # large pictures stand further out
         for piece in self.subparts():
-            yield replace(parse(piece, self.depth + 1), fallback=fallback)
+            yield replace(parse(piece[:most], self.depth + 1), fallback=fallback)
 
     def subparts(self) -> list[bytes]:
         """Return the raw parts of a multipart; empty for anything else."""
@@ -117,22 +122,35 @@ class Part:
 
     def text(self) -> str:
         """Return the content as text, whatever charset and encoding it claims."""
-        return decode(self._content()[: 4 * LONGEST_BODY], self.parameter("charset"))[:LONGEST_BODY]
+        return decode(self._content(), self.parameter("charset"))[:LONGEST_BODY]
 
     def _content(self) -> bytes:
         encoding = self.header("content-transfer-encoding").strip().lower()
+        body = with_newlines(self.body[:LARGEST_BODY])
         if encoding == "base64":
-            return _from_base64(self.body)
-        return binascii.a2b_qp(self.body) if encoding == "quoted-printable" else self.body
+            return _from_base64(body)
+        return binascii.a2b_qp(body) if encoding == "quoted-printable" else body
 
 
 def parse(raw: bytes, depth: int = 0) -> Part:
-    """Parse a mail, or a part of one; accepts any bytes."""
-    raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if raw.startswith(b"\n"):
-        return Part((), raw[1:], depth)
-    head, _blank, body = raw.partition(b"\n\n")
-    return Part(tuple(_headers(head[:LARGEST_HEAD])), body, depth)
+    """Parse a mail, or a part of one; accepts any bytes. Nothing but its header is looked at yet."""
+    if b"\n" not in raw:
+        raw = with_newlines(raw)
+    if raw.startswith((b"\n", b"\r\n")):
+        return Part((), raw[1 + raw.startswith(b"\r") :], depth)
+    end, begins = _blank_line(raw, LARGEST_HEAD) or _blank_line(raw, len(raw)) or (len(raw), len(raw))
+    return Part(tuple(_headers(with_newlines(raw[: min(end, LARGEST_HEAD)]))), raw[begins:], depth)
+
+
+def _blank_line(raw: bytes, within: int) -> tuple[int, int] | None:
+    """Return where the first empty line begins and ends."""
+    found = ((raw.find(blank, 0, within), blank) for blank in _BLANK_LINES)
+    return min(((at, at + len(blank)) for at, blank in found if at >= 0), default=None)
+
+
+def with_newlines(raw: bytes) -> bytes:
+    """Return a text with all its lines ended by `\\n`."""
+    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def walk(root: Part) -> Iterator[Part]:
@@ -211,12 +229,16 @@ def _headers(head: bytes) -> Iterator[tuple[str, str]]:
 
 def _split(body: bytes, boundary: bytes) -> list[bytes]:
     """Return the parts between the boundaries; the rest if the last boundary is missing."""
-    body = b"\n" + body
+    body, mark = b"\n" + body, b"\n--" + boundary
     pieces, start = [], 0
-    for mark in re.finditer(rb"\n--%b(--)?[ \t\r\f\v]*(?=\n|\Z)" % re.escape(boundary), body):
-        if start:
-            pieces.append(body[start : mark.start()])
-        start = mark.end() + 1
-        if mark[1] or len(pieces) == MOST_PARTS:
-            return pieces
+    at = body.find(mark)
+    while at >= 0:
+        found = _MARK_END.match(body, at + len(mark))
+        if found is not None:
+            if start:
+                pieces.append(body[start:at].removesuffix(b"\r"))
+            start = found.end() + 1
+            if found[1] or len(pieces) == MOST_PARTS:
+                return pieces
+        at = body.find(mark, at + len(mark) if found is None else found.end())
     return [*pieces, body[start:]] if start else pieces

@@ -130,8 +130,10 @@ class Known:
         return ""
 
     def _is_known(self, address: str) -> bool:
-        bare = without_tag(address.rstrip(".!?…*_"))
-        return bare.rpartition("@")[2] == self.domain or bare in self.addresses
+        typed = without_tag(address.rstrip(".!?…*_"))
+        # Korean and others add what grammar asks for without a blank: "play@example.org님이".
+        forms = {typed, typed.encode("ascii", "ignore").decode().rstrip(".")}
+        return any(bare.rpartition("@")[2] == self.domain or bare in self.addresses for bare in forms)
 
     def names_us(self, line: str) -> bool:
         """Whether a line has the name from which our mails come."""
@@ -363,14 +365,14 @@ def _without_courtesies(lines: Sequence[str], known: Known, talk: bool) -> tuple
             typed = line.replace("\xa0", " ").strip()
             apart = index > 0 and not visible(lines[index - 1])
             joins = index > 0 and _may_continue(lines[index - 1], typed)
-            found.append(OwnLine(text, typed, joins, apart or typed.endswith((",", "，", "、", "!", "！"))))
+            found.append(OwnLine(text, typed, joins, apart or typed.endswith(tuple(",，、،!！"))))
     return _signed(found, known)
 
 
 def _greets_us(line: str, text: str, known: Known) -> bool:
     """Whether the first line is a greeting of ours in whatever language: two or three words, our name and a comma."""
     called = known.names_us(text) and 2 <= len(text.split()) <= 3
-    return called and line.rstrip().endswith((",", "!", "，", "！")) and courtesies.may_close(text)
+    return called and line.rstrip().endswith(tuple(",，、،!！")) and courtesies.may_close(text)
 
 
 def _signed(found: list[OwnLine], known: Known) -> tuple[OwnLine, ...]:

@@ -188,6 +188,9 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
     if not _same_address(message.sender, person.email or ""):
         strange = Outcome(fault=_another_address(talk))
         return _finish(row, access, "refused", Fact("another_address"), now, strange, talk, seldom=True)
+    if talk and not message.answers:
+        unasked = Outcome(fault=_no_reply())
+        return _finish(row, access, "refused", unasked.as_fact(), now, unasked, talk, seldom=True)
     try:
         asked = words.read_talk(access, message.lines) if talk else words.read_reply(access, message.lines)
         understood = words.is_understood(access, asked)
@@ -231,6 +234,14 @@ def _another_address(talk: bool) -> commands.BadReply:
     return commands.BadReply(
         "A reply to this turn came from a different address, so nothing was played. "
         "Reply from this address or use your link."
+    )
+
+
+def _no_reply() -> commands.BadReply:
+    """Refuse a mail to the table that may be an absence note: nothing in its words would tell."""
+    return commands.BadReply(
+        "Your email is not a reply to one of ours, so nothing was said. Reply to an email about table talk and leave "
+        "its subject as it is."
     )
 
 

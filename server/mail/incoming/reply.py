@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parseaddr
 
@@ -42,6 +42,7 @@ class Reply:
         doubtful: whether more of it could be the writer's: the quote begins where nothing but an address says so.
         ignored: why it is not a person's reply; None if it may be one.
         doubt: what suggests that no person wrote it; then it counts only if it can be read.
+        answers: whether it is an answer to one of our mails, as mail programs make them.
     """
 
     sender: str
@@ -49,6 +50,7 @@ class Reply:
     ignored: Fact | None = None
     doubt: Fact | None = None
     doubtful: bool = False
+    answers: bool = False
 
 
 def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False, known: Known | None = None) -> Reply:
@@ -72,7 +74,8 @@ def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False, known: 
     known = replace(known, names=(name, *known.names), addresses=addresses)
     own = quoting.own_text(body_text(message), known, talk=talk)
     doubt = automatic.sign(message, envelope_sender, sender)
-    return Reply(sender, own.lines[: MOST_OWN_LINES + 1], doubt=doubt, doubtful=own.doubtful)
+    answers = automatic.is_reply(message, known.domain)
+    return Reply(sender, own.lines[: MOST_OWN_LINES + 1], doubt=doubt, doubtful=own.doubtful, answers=answers)
 
 
 def known_of(names: Sequence[str], address: str) -> Known:
@@ -100,7 +103,7 @@ def fingerprint(raw: bytes, recipient: str) -> str:
     """
     message = mime.parse(raw[: 256 * 1024])
     mail_id = message.header("message-id").strip()
-    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(message.body).digest()
+    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(mime.with_newlines(message.body)).digest()
     return hashlib.sha256(recipient.lower().encode("utf-8", "replace") + b"\n" + same).hexdigest()
 
 
@@ -171,8 +174,19 @@ def _text(part: Part, left: _Left) -> _Text:
         seen = [each for each in found if each.html] or [each for each in found if each]
         return seen[-1] if seen else _Text("")
     files = all(each.named for each in found if each)
-    texts = [each for each in found if each and (files or not each.named)]
+    texts = _once(each for each in found if each and (files or not each.named))
     return _Text("\n".join(each.text for each in texts), any(each.html for each in found))
+
+
+def _once(texts: Iterable[_Text]) -> list[_Text]:
+    """Return texts without those that only repeat another as HTML, or as plain text."""
+    kept: dict[str, _Text] = {}
+    for each in texts:
+        letters = "".join(filter(str.isalnum, each.text))
+        twin = kept.get(letters)
+        if twin is None or twin.html == each.html:
+            kept[letters if twin is None else f"{letters} {len(kept)}"] = each
+    return list(kept.values())
 
 
 def _leaf(part: Part, left: _Left) -> _Text:

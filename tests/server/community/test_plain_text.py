@@ -40,6 +40,7 @@ def said(text: str) -> str:
         ("alice@192.0.2.1", "[address]"),
         ("alice @ example.org", "[address]"),
         ("alice [at] example.org, alice(at)example.org", "[address], [address]"),
+        ("alice [at] example [dot] org, alice (@) example.org", "[address], [address]"),
     ],
 )
 def test_no_email_address_is_shown(text: str, shown: str) -> None:
@@ -69,7 +70,15 @@ def test_no_token_is_shown(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("@bob, your turn", "3@5", "wine @ 3.50", "meet @ home", "https://social.test/@bob", "at once"),
+        *(
+            "@bob, your turn",
+            "3@5",
+            "wine @ 3.50",
+            "meet @ home",
+            "meet @ noon. ok then",
+            "https://social.test/@bob",
+            "at once",
+        ),
         *("Donaudampfschifffahrtsgesellschaft", "https://byzanz.test/g/abcdefgh", "x" * 27, "x" * 25),
     ],
 )

@@ -16,6 +16,7 @@ from sqlalchemy import text
 from server import config, create_app, play
 from server.config import Settings
 from server.demo.smtp_sink import Inbox, free_port
+from server.mail import deliverability
 from server.mail.incoming import lmtp
 from server.mail.text import quoted
 from server.ops import doctor, serve, slow_clients, surroundings, trial_mail
@@ -210,6 +211,13 @@ def test_a_frozen_clock_is_told_with_its_remedy() -> None:
     with engine.transaction() as session:
         alerts.raise_alert(session, alerts.CLOCK_JUMPED, quoted("The clock jumped."), engine.utc_now())
     assert "--clock-is-right" in only_wrong()
+
+
+@pytest.mark.usefixtures("alive")
+def test_a_mail_server_that_refuses_us_is_told_with_its_remedy() -> None:
+    with engine.transaction() as session:
+        deliverability.report_refusal(session, quoted("550 listed"), engine.utc_now())
+    assert "look the server up in block lists" in only_wrong()
 
 
 @pytest.mark.usefixtures("app")

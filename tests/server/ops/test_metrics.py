@@ -17,6 +17,7 @@ from sqlalchemy.exc import OperationalError
 
 from byzanz import __version__
 from server import create_app
+from server.mail import deliverability
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
@@ -141,6 +142,13 @@ def test_what_stands_still_is_told(client: FlaskClient, table: Seating) -> None:
     stopped = figures(client)
     assert stopped["byzanz_games_set_aside"] == stopped["byzanz_clock_in_doubt"] == 1
     assert stopped["byzanz_clock_frozen"] == 1
+
+
+def test_a_mail_server_that_refuses_us_is_told(client: FlaskClient) -> None:
+    assert figures(client)["byzanz_mail_blocked"] == 0
+    with engine.transaction() as session:
+        deliverability.report_refusal(session, Fact("text", {"text": "550 listed"}), NOW)
+    assert figures(client)["byzanz_mail_blocked"] == 1
 
 
 def test_a_turn_that_no_mail_reaches_is_stopped(client: FlaskClient, table: Seating) -> None:

@@ -169,3 +169,61 @@ def test_other_blocks_draw_no_rule() -> None:
     assert RULE not in as_text(
         "<div id=mine>a</div><p style='border-top:solid #000'>b</p></div id=appendonsend>"
     )
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        *(
+            '<span style="position:absolute;clip:rect(0,0,0,0)">pass</span>',
+            '<b style="clip-path: inset(50%)">pass</b>',
+        ),
+        *('<p style="position:absolute;left:-9999px">pass</p>', '<p style="text-indent:-999em">pass</p>'),
+        *(
+            '<p style="color:#FFF">pass</p>',
+            '<font color="white">pass</font>',
+            '<p style="color:rgb(255, 255, 255)">pass</p>',
+        ),
+        *('<p style="color:#fff;background:white">pass</p>', '<p style="color:rgba(0,0,0,0)">pass</p>'),
+        *(
+            '<div style="width:0;overflow:hidden">pass</div>',
+            '<p style="font-size:0.01em">pass</p>',
+            "<dialog>pass</dialog>",
+        ),
+        *(
+            '<p style="transform: scale(0)">pass</p>',
+            '<p style="display:/**/none">pass</p>',
+            '<p style="display:n\\6fne">pass</p>',
+        ),
+    ],
+)
+def test_what_cannot_be_seen_is_not_read(hidden: str) -> None:
+    assert as_text(f"<p>bid</p>{hidden}").split() == ["bid"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        *(
+            '<body style="background:#222;color:#fff"><p>pass</p>',
+            '<table bgcolor="black"><td><font color="white">pass</font>',
+        ),
+        *(
+            '<p style="color:#fff;background-image:url(x)">pass</p>',
+            '<div style="color:#fff"><p style="color:#000">pass</p></div>',
+        ),
+        *(
+            '<p style="color:rgb(255, 0, 0)">pass</p>',
+            '<p style="color:hsl(0,0%,0%)">pass</p>',
+            '<p style="color:rgb(0 0 0 / 87%)">pass</p>',
+        ),
+        *(
+            '<p style="text-indent:-20px;margin-left:-10px">pass</p>',
+            '<span aria-hidden="true">pass</span>',
+            "<ins>pass</ins>",
+        ),
+        *('<p style="max-height:0">pass</p>', '<p style="transform:scale(0.5)">pass</p>'),
+    ],
+)
+def test_what_can_be_seen_is_read(shown: str) -> None:
+    assert as_text(shown).split() == ["pass"]

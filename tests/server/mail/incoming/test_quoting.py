@@ -171,6 +171,8 @@ def test_an_address_of_others_begins_no_quote(line: str) -> None:
         "Den mån 2 mars 2026\nkl 11:00 Byzanz <\ngames@example.org>\nskrev:",
         "Fra: Byzanz\nTil: Alice <alice@example.org>\nEmne: Byzanz",
         "*Från:* Byzanz\n*Datum:* i dag\n*Till:* alice@example.org",
+        "Byzanz\n<games@example.org> 于2026年3月2日周一 11:00写道：",
+        "2026년 3월 2일 오전 11:00, games@example.org님이 작성:",
     ],
 )
 def test_the_lines_above_an_address_that_belong_to_it_are_quoted(wrapped: str) -> None:
@@ -226,6 +228,57 @@ def test_our_name_in_the_first_line_is_a_greeting(greeting: str) -> None:
 
 
 # Closings and what phones add
+
+
+@pytest.mark.parametrize("mark", ["", ".", ",", "!", "。", "、", "！", "，", "…", "।", "،", " :)", "!! 😊"])
+@pytest.mark.parametrize(
+    "closing",
+    [
+        *(
+            "Kind regards",
+            "Viele Grüße",
+            "Bien à toi",
+            "Un abrazo",
+            "Um abraço",
+            "Miłego dnia",
+            "Всего доброго",
+        ),
+        *(
+            "よろしくお願いします",
+            "宜しくお願い致します",
+            "お疲れ様です",
+            "수고하세요",
+            "此致\n敬礼",
+            "谢谢",
+            "祝您愉快",
+        ),
+        *(
+            "İyi günler",
+            "Hezký den",
+            "Köszönettel",
+            "Ha det bra",
+            "Καλή συνέχεια",
+            "תודה רבה",
+            "مع تحياتي",
+            "با تشکر",
+        ),
+        *(
+            "ขอแสดงความนับถือ",
+            "Thân ái",
+            "Lijep pozdrav",
+            "Лек ден",
+            "Su pagarba",
+            "நன்றி",
+            "ধন্যবাদ",
+            "Asante",
+            "Cofion gorau",
+        ),
+    ],
+)
+def test_a_closing_may_end_as_people_end_sentences(closing: str, mark: str) -> None:
+    for ending in ("", "\nAlice", "\nalice."):
+        lines = quoting.own_text(f"pass\n\n{closing}{mark}{ending}\n\n> q", KNOWN).lines
+        assert lines == ("pass",), ending
 
 
 @pytest.mark.parametrize(
@@ -347,6 +400,10 @@ def test_another_name_is_a_line() -> None:
         ("  bid\xa0olive1,  olive2 ", "bid olive1 olive2"),
         ("pass.", "pass"),
         ("pass!…", "pass"),
+        ("pass。", "pass"),
+        ("pass । :-)", "pass"),
+        ("bid olive1、olive2！", "bid olive1 olive2"),
+        ("pass :(", "pass"),
         ("pass!?…", "pass!?"),
         ("pass ?", "pass ?"),
         *((f"pass{mark}", "pass?") for mark in "?？؟;;﹖❓❔⁇⸮⁉"),

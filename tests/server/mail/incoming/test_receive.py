@@ -21,7 +21,7 @@ from server.mail.incoming.quoting import own_lines
 from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.play import positions
-from server.store import engine, heads, links, outbox, people
+from server.store import engine, heads, links, outbox, people, presence
 from server.store.facts import Fact
 from server.store.models import Alert, Game, IncomingMail, Mail, Person, Presence, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
@@ -422,11 +422,14 @@ def test_an_absence_note_ends_no_autopilot_and_proves_nothing(
     game: Table, box: Desk, subject: str, kind: str
 ) -> None:
     change(Seat, (game.id, 0), autopilot=True, missed=1)
-    change(Person, game.people[0], unreachable=Fact("not_delivered"), seen_at=None)
+    change(Person, game.people[0], unreachable=Fact("not_delivered"))
     receive.receive(absent(subject), ALICE, box.reply, NOW)
     seat, alice = row(Seat, (game.id, 0)), row(Person, game.people[0])
-    assert (seat.autopilot, seat.missed, alice.seen_at) == (True, 1, None)
+    assert (seat.autopilot, seat.missed) == (True, 1)
     assert alice.unreachable is not None
+    presence.store()
+    with engine.reading() as session:
+        assert presence.last(session, game.people[0]) is None
     assert [row.kind for row in remembered()] == [kind]
     assert answers(game.id) == (kind == "refused")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.mail.incoming import automatic, mime, reply
+from server.mail.incoming import automatic, mime, quoting, reply
 from tests.support.folders import CORPUS
 
 FLOWED = b"Content-Type: text/plain; charset=utf-8; format=%b\n\n%b"
@@ -75,6 +75,16 @@ def test_every_text_of_a_mail_is_read() -> None:
         reply.body_text(parts((PLAIN, b"say hello"), (picture, b"x"), (PLAIN, b"pass"))) == "say hello\npass"
     )
     assert reply.body_text(parts((picture, b"x"))) == ""
+
+
+def test_a_text_that_a_mail_repeats_as_html_is_read_once() -> None:
+    for pieces in (
+        ((PLAIN, b"pass\n\n> you may bid"), (HTML, b"<p>pass</p><blockquote>you may  bid</blockquote>")),
+        ((HTML, b"<p>pass<br>you may bid</p>"), (PLAIN, b"pass\nyou may\nbid\n")),
+    ):
+        assert reply.body_text(parts(*pieces)).count("pass") == 1
+    assert reply.body_text(parts((PLAIN, b"pass"), (PLAIN, b"pass"))) == "pass\npass"
+    assert reply.body_text(parts((HTML, b"pass"), (HTML, b"bid"), (HTML, b"pass"))) == "pass\nbid\npass"
 
 
 def test_files_and_mails_in_a_mail_are_not_its_text() -> None:
@@ -277,3 +287,52 @@ def test_a_mail_is_the_same_by_its_id_and_recipient_else_by_its_body() -> None:
     assert reply.fingerprint(by_id, "x@y") != reply.fingerprint(by_id.replace(b"1", b"2"), "x@y")
     assert reply.fingerprint(b"To: a\n\nbody", "x@y") == reply.fingerprint(b"To: b\n\nbody", "x@y")
     assert reply.fingerprint(b"To: a\n\nbody", "x@y") != reply.fingerprint(b"To: a\n\nother", "x@y")
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        *(
+            "Re: x",
+            "AW: x",
+            "Antw: x",
+            "SV: x",
+            "VS: x",
+            "R: x",
+            "RIF: x",
+            "Odp: x",
+            "YNT: x",
+            "Vá: x",
+            "Trả lời: x",
+        ),
+        *(
+            "回复：x",
+            "答覆: x",
+            "返信: x",
+            "답장: x",
+            "השב: x",
+            "رد: x",
+            "ตอบกลับ: x",
+            "ΑΠ: x",
+            "Отв: x",
+            "Відп: x",
+            "Ats.: x",
+        ),
+        *("Re[2]: x", "RE(3): x", "[EXTERNAL] Re: x", "*** SPAM *** Re: x", "Rép : x"),
+    ],
+)
+def test_an_answer_is_known_by_its_subject(subject: str) -> None:
+    assert reply.parse_reply(f"Subject: {subject}\n\nHello.".encode(), "a@x").answers
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Poza domem", "Nav uz vietas", "Reise bis 3. März", "Regarding: x", "Va y vuelve", "", "tl;dr: x"],
+)
+def test_another_mail_is_no_answer_unless_it_names_ours(subject: str) -> None:
+    for named in ("", "In-Reply-To: <a@other.example>\n"):
+        raw = f"Subject: {subject}\n{named}\nHello.".encode()
+        assert not reply.parse_reply(raw, "a@x", known=quoting.Known(domain="byzanz.test")).answers
+    for head in ("In-Reply-To", "References"):
+        raw = f"Subject: {subject}\n{head}: <b@x> <g1.table@byzanz.test>\n\nHello.".encode()
+        assert reply.parse_reply(raw, "a@x", known=quoting.Known(domain="byzanz.test")).answers

@@ -18,6 +18,7 @@ from server.community import talk
 from server.mail.incoming import commands, quoting, receive, words
 from server.mail.incoming.lines import normalize_line
 from server.store import engine, links
+from server.store.facts import Fact
 from server.store.models import Block, Mute, Person, Presence, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
@@ -417,6 +418,21 @@ def test_strangers_and_machines_cannot_speak_there(game: Table) -> None:
     assert len(said(game)) == 1
     (text,) = to_alice()
     assert text.startswith("A message to this table came from a different address, so nothing was said.")
+
+
+@one_database
+def test_a_mail_that_is_no_answer_is_answered_and_not_said(game: Table) -> None:
+    mail = talk_mail(game)
+    change(Person, game.people[0], unreachable=Fact("not_delivered"))
+    post()
+    for number, subject in enumerate(("Nav uz vietas", "Poza domem", "")):
+        raw = letter("Esmu prom. Byzanz, hello.", sender=ALICE).replace(
+            b"Subject: Re: Byzanz", f"Subject: {subject}".encode()
+        )
+        receive.receive(raw, ALICE, str(mail["Reply-To"]), NOW + number * MINUTE)
+    assert len(said(game)) == 1
+    assert row(Person, game.people[0]).unreachable is not None
+    assert answers(game.id) == 1
 
 
 @one_database
