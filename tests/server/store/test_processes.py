@@ -240,7 +240,7 @@ def test_a_web_server_of_ones_own_compares_the_clocks_at_its_first_page_and_agai
     """It sends no heartbeats: nobody but the one who asks for a page makes it look."""
     process("alpha", "web", "scheduler").send()
     processes.forget()
-    monkeypatch.setattr(processes.socket, "gethostname", lambda: "beta")
+    monkeypatch.setattr("socket.gethostname", lambda: "beta")
     monkeypatch.setattr(processes, "utc_now", shifted(2 * HOUR))
     processes._asked_for_pages.cache_clear()
     assert [client.get(path).status_code for path in ("/", "/lobby", "/readyz")] == [503] * 3
