@@ -86,6 +86,7 @@ def test_the_templates_of_shipped_games_pass(
         assert list(faults(Game(rules, seats, 1), DRAWN)) == []
 
 
+@pytest.mark.usefixtures("application")
 def test_the_form_of_empire_passes_where_a_sealed_choice_can_still_be_changed() -> None:
     game = Game(rules_of("empire"), 2, 7)
     assert list(faults(game, (drawings.check_forms,))) == []
