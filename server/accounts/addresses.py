@@ -12,6 +12,7 @@ An operator's change (`move`) begins with the second step; both mailboxes can st
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction, truncate_log
 from server.store.models import AddressChange, BrowserSession, Link, Mail, Person
 
+LOGGER = logging.getLogger(__name__)
 CONFIRM_WITHIN = timedelta(days=2)
 """How long a change waits to be confirmed: its email may be a day late, and its link then works for a day."""
 OBJECT_WITHIN = timedelta(days=1)
@@ -280,6 +282,9 @@ def move(person_id: int, address: str, now: datetime, *, join: bool = False) -> 
         _confirm(session, change, links_of["move"], links_of["object"], now)
         until = (now + OBJECT_WITHIN).isoformat()
         _mail_new(session, address, links_of["move"], now, {"by": "operator", "until": until})
+        reader = people.find(session, address)
+    if reader is not None and reader.unreachable is not None:  # it bounced long ago: now it is tried again
+        deliverability.mark_reachable(reader.id, now, proven=False)
 
 
 def check_move(session: Session, person: Person, address: str, *, join: bool) -> None:
@@ -406,16 +411,24 @@ def _carry_out(person_id: int, now: datetime, until: datetime) -> bool:
 
 
 def _finish(session: Session, change: AddressChange, other: Person, now: datetime) -> None:
-    """Let the address change; if an account has come to be there that was not to be joined, only say so."""
+    """Let the address change; only say so if an account has come to be there that was not to be joined, or if the
+    operator has mistyped it and email to it has failed."""
     person, address = session.get_one(Person, change.person_id), change.email
     objection = _objection(session, person.id)
     used = erasure.is_in_use(session, other)
     refusal = _why_not(session, person, other if used else None)
-    done = refusal is None and (change.joins or not used)
+    lost = change.by_operator and other.unreachable is not None and other.retry_at is None
+    done = refusal is None and (change.joins or not used) and not lost
     if done:
         pair = merging.Pair(session, person, other, now)
         merging.merge(pair, address, other_handle=change.other_handle)
     else:
         _end(session, change, now)
+    if lost:
+        LOGGER.warning(
+            "person %s keeps their address: email to the one given by the operator fails", person.id
+        )
     key = _key("moved", objection.id)
-    outbox.enqueue(session, key=key, kind="moved", person_id=person.id, now=now, details={"done": done})
+    outbox.enqueue(
+        session, key=key, kind="moved", person_id=person.id, now=now, details={"done": done, "lost": lost}
+    )

@@ -258,6 +258,8 @@ def load(role: Role = "any", *, create: bool = False) -> Settings:
         )
     home.refuse_root(file)
     if settings.secret_key.get_secret_value():
+        if create and settings.home is not None and file == settings.home / home.DATABASE:
+            home.create_folder(file.parent)
         return settings
     if missing := missing_key(settings):
         raise ConfigError(missing)

@@ -104,6 +104,18 @@ def read_key(home: Path) -> str:
     return key
 
 
+def create_folder(path: Path) -> None:
+    """Create the folder of an embedded database.
+
+    Raises:
+        ConfigError: it cannot be created.
+    """
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"the folder {path} cannot be created: {error.strerror}") from None
+
+
 def create_key(home: Path) -> str:
     """Create `instance/` with a secret key and return the key; of several processes at once, one makes it.
 
@@ -111,10 +123,7 @@ def create_key(home: Path) -> str:
         ConfigError: the folder cannot be created.
     """
     path = home / KEY
-    try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"the folder {path.parent} cannot be created: {error.strerror}") from None
+    create_folder(path.parent)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(secrets.token_hex(32))

@@ -13,7 +13,7 @@ from server.config import ConfigError, Settings
 from server.mail import envelope
 from server.mail.incoming import lmtp, receive
 from server.mail.outgoing.smtp import DeliveryFailure, Transport, ascii_domain, parse_mail_url
-from server.ops import way_in
+from server.ops import mail_in_probe
 from server.ops.finding import Finding, minute
 from server.store import engine, outbox
 from server.store.models import Heartbeat, IncomingMail, Mail, Person, Turn
@@ -71,7 +71,7 @@ def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
         remedy = "processing failed: see the log of `byzanz mail-in`; the mail server delivers them again"
         yield Finding(False, f"{count} incoming emails were not processed, since {minute(since)}", remedy)
     last = session.scalar(select(func.max(IncomingMail.at)))
-    if (place := way_in.noted(settings)) is not None:
+    if (place := mail_in_probe.noted(settings)) is not None:
         yield _answers(*place)
         yield _last(settings, last)
         return
@@ -100,13 +100,13 @@ def _last(settings: Settings, last: datetime | None) -> Finding:
 
 def _answers(host: str, port: int) -> Finding:
     """Ask `byzanz mail-in` where it has last listened on this machine."""
-    found, where = way_in.answers(host, port), f"{host} port {port}"
-    if found == way_in.LMTP:
+    found, where = mail_in_probe.answers(host, port), f"{host} port {port}"
+    if found == mail_in_probe.LMTP:
         return Finding(True, f"byzanz mail-in answers on {where}")
-    if found == way_in.ABSENT:
+    if found == mail_in_probe.ABSENT:
         remedy = "start it again: until then replies and bounces wait in the mail server, which gives up after days"
         return Finding(False, f"byzanz mail-in has stopped: nothing answers on {where}", remedy)
-    if found == way_in.SILENT:
+    if found == mail_in_probe.SILENT:
         remedy = "see its log and restart it; meanwhile replies and bounces wait in the mail server"
         return Finding(
             False, f"byzanz mail-in does not answer on {where}, though something listens there", remedy
@@ -117,7 +117,7 @@ def _answers(host: str, port: int) -> Finding:
 
 def _listens() -> bool:
     """Whether something listens where `byzanz mail-in` does unless told otherwise."""
-    return way_in.answers(lmtp.HOST, lmtp.PORT) != way_in.ABSENT
+    return mail_in_probe.answers(lmtp.HOST, lmtp.PORT) != mail_in_probe.ABSENT
 
 
 def relay(settings: Settings) -> Finding:

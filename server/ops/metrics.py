@@ -246,6 +246,7 @@ def _reasons() -> list[str]:
             silent = heartbeat.is_silent(session, "scheduler", engine.utc_now(), settings().tick)
     except SQLAlchemyError:  # its message may contain the database URL
         return ["the database does not answer"]
+    processes.compare_if_due()
     off = int(processes.clock_off().total_seconds())
     if off:
         return [

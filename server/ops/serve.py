@@ -25,7 +25,7 @@ from waitress.server import create_server
 from server import config, i18n
 from server.config import ConfigError, Settings, offered
 from server.mail.incoming import lmtp
-from server.ops import logs, way_in
+from server.ops import logs, mail_in_probe
 from server.ops.slow_clients import MOST_CONNECTIONS, Channel, Worker, is_answered
 from server.scheduler.clockwork import Scheduler
 from server.store import engine, migrate, queues
@@ -241,7 +241,7 @@ def mail_in(app: Flask, host: str, port: int) -> None:
     _prepare(app, migrate.check)
     with listening(host, port) as listener:
         listener.listen()
-        way_in.note(_settings(app), listener)
+        mail_in_probe.note(_settings(app), listener)
         print(
             f"Byzanz is receiving email by LMTP on {_host_and_port(listener)}. Press Ctrl-C to stop.",
             flush=True,

@@ -1,7 +1,7 @@
 """What counts as a fault of a game's rules or log. Nothing else puts a game on hold.
 
-A locked or lost database, a full disk, too little memory, a time limit or a thread that is stopped is the server's own
-trouble: it passes, and what failed is tried again.
+A locked or lost database, a full disk, too little memory, a time limit, a thread that is stopped or a bug in the
+server's own code is the server's own trouble: what failed is tried again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import decimal
 import json
-from types import TracebackType
+from collections.abc import Iterator
+from types import CodeType, TracebackType
 
 from byzanz import games
 
@@ -24,12 +25,16 @@ zone is not installed."""
 
 
 def is_fault(error: BaseException) -> bool:
-    """Whether an error, met while a game was played on, shows that its rules or its log are at fault."""
+    """Whether an error shows that a game's rules are at fault: one of their own kinds, or raised while they ran."""
     kind = type(error)
     if _is_of_a_game(kind.__module__):
         return True
-    if kind is RuntimeError:  # Python's own word for many troubles, among them that no thread can be started
-        return _passed_a_game(error.__traceback__)
+    return (kind is RuntimeError or is_of_computing(error)) and _passed_a_game(error.__traceback__)
+
+
+def is_of_computing(error: BaseException) -> bool:
+    """Whether an error tells that something was computed wrongly; while a log is read, its rules or it are at fault."""
+    kind = type(error)
     return kind.__module__ in _COMPUTERS and issubclass(kind, COMPUTING)
 
 
@@ -40,8 +45,18 @@ def _is_of_a_game(module: str) -> bool:
 
 
 def _passed_a_game(traceback: TracebackType | None) -> bool:
+    """Whether the code of a game was running, or a method of its rules that they have from elsewhere."""
+    methods = {code for rules in games.every() for code in _methods(type(rules))}
     while traceback is not None:
-        if _is_of_a_game(str(traceback.tb_frame.f_globals.get("__name__"))):
+        frame = traceback.tb_frame
+        if frame.f_code in methods or _is_of_a_game(str(frame.f_globals.get("__name__"))):
             return True
         traceback = traceback.tb_next
     return False
+
+
+def _methods(kind: type) -> Iterator[CodeType]:
+    for name in dir(kind):
+        code = getattr(getattr(kind, name, None), "__code__", None)
+        if isinstance(code, CodeType):
+            yield code

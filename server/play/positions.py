@@ -206,7 +206,7 @@ def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[
         moves = ((entry.seat, umpire.read_logged(rules, entry.move)) for entry in record.effective(entries))
         return umpire.replay(rules, seats, json.loads(game.options), moves)
     except Exception as error:  # an error in one game must not affect the others
-        if not faults.is_fault(error):
+        if not (faults.is_fault(error) or faults.is_of_computing(error)):
             raise
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
@@ -236,7 +236,7 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
             found.append(state)
         return found
     except Exception as error:  # an error in one game must not affect the others
-        if not faults.is_fault(error):
+        if not (faults.is_fault(error) or faults.is_of_computing(error)):
             raise
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 

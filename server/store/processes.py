@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import secrets
 import socket
+import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import cache
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from server.store import alerts
-from server.store.engine import db, insert, reading, transaction, utc_now
+from server.store.engine import UNAVAILABLE, db, insert, reading, transaction, utc_now
 from server.store.facts import Fact
 from server.store.models import Alert, Heartbeat, Process
 
@@ -32,8 +36,14 @@ DATABASE_CLOCK = "clock-database"
 MACHINE_CLOCK = "clock-wrong:"
 """What the key of the alert begins with that the clock of one machine is wrong."""
 
+COMPARE_AGAIN = 60.0
+"""Seconds after which a process without a scheduler thread compares the clocks again when it is asked for a page."""
+
 _found = {"off": timedelta(0)}
-"""By how much the clock of this process was ahead of the database's at its last heartbeat."""
+"""By how much the clock of this process was ahead of the database's when they were last compared."""
+_compare_at = {"steady": 0.0}
+"""The time of the steady clock from which on they are to be compared again."""
+_one_compares = threading.Lock()
 
 
 class WrongClock(Exception):
@@ -41,7 +51,7 @@ class WrongClock(Exception):
 
 
 def clock_off() -> timedelta:
-    """Return how far this process's clock was ahead of the database's at its last heartbeat, if that is too much.
+    """Return how far this process's clock was ahead of the database's when last compared, if that is too much.
 
     Returns:
         Less than 0 if it was behind; 0 if it may work.
@@ -51,7 +61,19 @@ def clock_off() -> timedelta:
 
 def forget() -> None:
     """Forget what was found about the clock, as a new process."""
-    _found["off"] = timedelta(0)
+    _found["off"], _compare_at["steady"] = timedelta(0), 0.0
+
+
+def compare_if_due() -> None:
+    """Compare the clocks unless that was done lately: a WSGI server of one's own has nobody else who does it.
+
+    The first time, nothing is answered before. What ails the database is left to the one who asked for the page.
+    """
+    if time.monotonic() < _compare_at["steady"]:
+        return
+    with _one_compares, suppress(*UNAVAILABLE):
+        if time.monotonic() >= _compare_at["steady"]:
+            _asked_for_pages().send(utc_now)
 
 
 def check_clock() -> None:
@@ -92,6 +114,7 @@ class ProcessHeartbeat:
         """
         with transaction(wakes=False) as session:
             _found["off"], theirs = _compared(session, clock)
+            _compare_at["steady"] = time.monotonic() + COMPARE_AGAIN
             seconds = int(_found["off"].total_seconds())
             for part in self._parts:
                 row = {"id": self._id, "part": part, "machine": self._machine, "at": theirs, "off": seconds}
@@ -106,6 +129,12 @@ class ProcessHeartbeat:
         with transaction(wakes=False) as session:
             session.execute(delete(Process).where(Process.id == self._id))
             _forget_parts(session, Heartbeat.part.in_(self._parts))
+
+
+@cache
+def _asked_for_pages() -> ProcessHeartbeat:
+    """The heartbeat of a process that sends one only when it is asked for a page; made after its fork."""
+    return ProcessHeartbeat(["web"])
 
 
 def largest_difference(session: Session, now: datetime) -> int:

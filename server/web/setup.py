@@ -124,8 +124,8 @@ def init_app(app: Flask) -> None:
     # No redirects to canonical URLs: they would lead to whatever host a request claims.
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
     link_tails.init_app(app)
-    app.before_request(engine.begin_request)
     app.before_request(_check_clock)
+    app.before_request(engine.begin_request)
     app.before_request(lambda: origins.begin(visitor.networks()))
     app.teardown_request(lambda _error: origins.end())
     csrf.init_app(app)
@@ -241,7 +241,10 @@ def _internal_error(error: Exception) -> tuple[str, int]:
 
 
 def _check_clock() -> None:
-    if processes.clock_off() and flask.request.endpoint not in WITHOUT_CLOCK:
+    if flask.request.endpoint in WITHOUT_CLOCK:
+        return
+    processes.compare_if_due()
+    if processes.clock_off():
         raise processes.WrongClock
 
 

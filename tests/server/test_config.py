@@ -37,6 +37,14 @@ def test_without_settings_it_makes_a_database_and_a_key_of_its_own(empty_folder:
     assert stat.S_IMODE((empty_folder / "instance" / "secret_key").stat().st_mode) == 0o600
 
 
+def test_with_a_key_of_ones_own_it_makes_the_folder_all_the_same(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BYZANZ_SECRET_KEY", "k" * 32)
+    config.load(create=True)
+    assert list((empty_folder / "instance").iterdir()) == []
+
+
 def test_the_embedded_database_stands_in_a_folder_of_any_name(
     empty_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

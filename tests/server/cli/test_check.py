@@ -86,6 +86,12 @@ def test_the_templates_of_shipped_games_pass(
         assert list(faults(Game(rules, seats, 1), DRAWN)) == []
 
 
+@pytest.mark.usefixtures("application")
+def test_the_form_of_empire_passes_where_a_sealed_choice_can_still_be_changed() -> None:
+    game = Game(rules_of("empire"), 2, 7)
+    assert list(faults(game, (drawings.check_forms,))) == []
+
+
 def test_a_game_in_a_file_passes_and_every_check_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(GOOFSPIEL), "--seats", "2", "--games", "1"]) == 0
     said = capsys.readouterr().out

@@ -479,10 +479,10 @@ def test_a_test_email_is_sent_and_another_comes_back_through_mail_in(monkeypatch
         )
 
 
-# ---- the way in ----
+# ---- mail-in ----
 
 
-def way_in() -> list[Finding]:
+def about_mail_in() -> list[Finding]:
     """Return the findings about incoming email."""
     words = ("email has arrived", "takes in email", "mail-in", "incoming email", "replies by email")
     return [
@@ -524,7 +524,7 @@ def sent_once(ago: timedelta) -> None:
 @pytest.mark.usefixtures("alive")
 def test_answers_by_mail_may_be_off() -> None:
     sent_once(timedelta(days=99))
-    (found,) = way_in()
+    (found,) = about_mail_in()
     assert found.ok
     assert "BYZANZ_MAIL_DOMAIN is not set" in found.what
 
@@ -536,17 +536,17 @@ def mail_in_beat(ago: timedelta) -> None:
 
 
 @pytest.mark.usefixtures("alive")
-def test_a_way_in_that_nobody_serves_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_in_that_nobody_runs_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     monkeypatch.setattr(lmtp, "PORT", free_port())
-    (found,) = way_in()
+    (found,) = about_mail_in()
     assert str(found).startswith("WRONG  nothing takes in email for play.example.org: run `byzanz mail-in`")
     with serve.listening(lmtp.HOST, lmtp.PORT) as listener:
         listener.listen()
-        (found,) = way_in()
+        (found,) = about_mail_in()
         assert (found.ok, found.what) == (True, "no email has arrived at play.example.org yet")
     received(at=engine.utc_now())  # through a pipe
-    (found,) = way_in()
+    (found,) = about_mail_in()
     assert found.ok
     assert "the last one on" in found.what
 
@@ -556,23 +556,23 @@ def test_a_dead_mail_in_is_wrong_unless_a_pipe_has_replaced_it(monkeypatch: pyte
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     received(at=engine.utc_now() - timedelta(hours=2))
     mail_in_beat(timedelta(minutes=2))
-    running, _last = way_in()
+    running, _last = about_mail_in()
     assert (running.ok, running.what) == (True, "byzanz mail-in is running")
     mail_in_beat(timedelta(hours=1))
-    dead, _last = way_in()
+    dead, _last = about_mail_in()
     assert not dead.ok
     assert dead.what.startswith("byzanz mail-in has not run since")
     received(digest="later", at=engine.utc_now())
-    assert all(found.ok for found in way_in())
+    assert all(found.ok for found in about_mail_in())
 
 
 @pytest.mark.usefixtures("alive")
 def test_mails_that_nobody_finished_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     received(outcome=Fact("in_hand"))
-    assert all(found.ok for found in way_in())
+    assert all(found.ok for found in about_mail_in())
     received(digest="e", outcome=Fact("in_hand"), at=engine.utc_now() - timedelta(hours=1))
-    half, last = way_in()
+    half, last = about_mail_in()
     assert not half.ok
     assert "1 incoming emails were not processed" in half.what
     assert last.ok

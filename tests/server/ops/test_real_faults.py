@@ -27,7 +27,7 @@ from server import create_app
 from server.config import home
 from server.demo.smtp_sink import free_port
 from server.mail.incoming import lmtp, signatures
-from server.ops import trial_mail, way_in
+from server.ops import mail_in_probe, trial_mail
 from server.store import engine, people
 from tests.conftest import NOW, SECRET, settings
 from tests.support.mail_servers import FaultyServer, speaking
@@ -303,7 +303,7 @@ def test_a_mail_in_that_has_stopped_is_named(place: Path) -> None:
         said = f"byzanz mail-in has stopped: nothing answers on 127.0.0.1 port {port}: start it again"
         assert any(line.startswith(said) for line in stopped)
     with dead_behind(200) as base:
-        (place / "instance" / way_in.FILE).write_text(
+        (place / "instance" / mail_in_probe.FILE).write_text(
             f"{socket.gethostname()} 127.0.0.1 {base.rpartition(':')[2]}\n"
         )
         odd = doctor(place, BYZANZ_MAIL_DOMAIN="play.example.org")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
 from byzanz import bots
+from byzanz.games.byzanz import Byzanz
 from server import create_app, play
 from server.demo import inbox as inbox_pages
 from server.demo.smtp_sink import Inbox
@@ -102,16 +103,16 @@ def test_a_player_who_is_in_time_is_not_played_for(table: Begin, machine: Machin
 def test_a_game_that_cannot_be_played_on_is_set_aside_and_the_others_go_on(
     table: Begin, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad, good = table(4, game_id="bad", allowance=3600), table(4, game_id="good", allowance=3600)
+    bad, good = table(3, game_id="bad", allowance=3600), table(4, game_id="good", allowance=3600)
     post()
-    real = play.time_out
+    real = Byzanz.fallback
 
-    def poisoned(game_id: str, *rest: Any) -> int | None:
-        if game_id == bad.id:
+    def poisoned(rules: Byzanz, view: Any, moves: Any) -> Any:
+        if view.seats == 3:
             raise ZeroDivisionError
-        return real(game_id, *rest)
+        return real(rules, view, moves)
 
-    monkeypatch.setattr(play, "time_out", poisoned)
+    monkeypatch.setattr(Byzanz, "fallback", poisoned)
     machine.run(HOUR)
     assert entries(good.id) == [(0, "clock", "pass")]
     with engine.reading() as session:

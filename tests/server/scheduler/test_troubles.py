@@ -196,6 +196,33 @@ def test_a_runtime_error_is_a_fault_if_the_code_of_a_game_was_running(
     assert on_hold(game)
 
 
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("place", ["server.play.time_out", "server.store.table.Table.append"])
+@one_database
+def test_an_error_in_the_servers_own_code_puts_no_game_on_hold(
+    due: Table, monkeypatch: pytest.MonkeyPatch, fault: str, place: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(place, raising(FAULTS[fault]("a bug")))
+        assert jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR) == 0
+    assert not on_hold(due)
+    assert jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR) == 1
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@one_database
+def test_an_error_in_the_servers_own_code_while_a_bot_moves_puts_no_game_on_hold(
+    table: Begin, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    game = table(3)
+    give_to_bots(game, range(1))
+    with monkeypatch.context() as patch:
+        patch.setattr("server.play.submit", raising(FAULTS[fault]("a bug")))
+        assert jobs.tick_bots(NOW) == 0
+    assert not on_hold(game)
+    assert jobs.tick_bots(NOW) == 1
+
+
 # Loops
 
 

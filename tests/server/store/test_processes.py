@@ -234,6 +234,25 @@ def test_pages_of_a_process_with_a_wrong_clock_are_not_available(
 
 
 @on_postgresql
+def test_a_web_server_of_ones_own_compares_the_clocks_at_its_first_page_and_again(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sends no heartbeats: nobody but the one who asks for a page makes it look."""
+    process("alpha", "web", "scheduler").send()
+    processes.forget()
+    monkeypatch.setattr("socket.gethostname", lambda: "beta")
+    monkeypatch.setattr(processes, "utc_now", shifted(2 * HOUR))
+    processes._asked_for_pages.cache_clear()
+    assert [client.get(path).status_code for path in ("/", "/lobby", "/readyz")] == [503] * 3
+    assert standing() == {f"{MACHINE_CLOCK}beta"}
+    monkeypatch.setattr(processes, "utc_now", engine.utc_now)
+    assert client.get("/").status_code == 503, "it looks once a minute"
+    monkeypatch.setitem(processes._compare_at, "steady", 0.0)
+    assert client.get("/").status_code == 200
+    assert standing() == set()
+
+
+@on_postgresql
 def test_mail_waits_while_the_clock_is_wrong(app: Flask) -> None:
     process("beta", lmtp.PART).send(shifted(-HOUR))
     assert lmtp.accept(app, b"", "", "play+aaaaaaaaaaaaaaaaaaaaaaaaaa@example.org") == lmtp.TRY_LATER

@@ -21,8 +21,11 @@ from tests.support.mail_servers import Pigeons
 from tests.support.scene import scene
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-REQUESTED = ("signin", "fresh", "confirm", "seated", "answer", "games", "keep")
-"""The kinds that people get because they have just asked for them."""
+REQUESTED = (
+    *("signin", "fresh", "confirm", "seated", "answer", "games", "keep"),
+    *("move", "moving", "moved"),
+)
+"""The kinds that people get because they have just asked for them, or because they guard the account."""
 HIDES = re.compile(
     r"display:none|visibility:hidden|opacity:0(?![.0-9]*[1-9])|mso-hide|color:transparent"
     r"|(?:font-size|line-height|max-height|height|width):0(?:px|pt|em)?(?:;|!|$)|text-indent:-|left:-"
