@@ -297,10 +297,6 @@ def _either(name: str) -> Callable[[Person, Person], object]:
     return lambda kept, other: getattr(kept, name) or getattr(other, name)
 
 
-def _latest(name: str) -> Callable[[Person, Person], object]:
-    return lambda kept, other: max(filter(None, (getattr(kept, name), getattr(other, name))), default=None)
-
-
 def _clock(name: str) -> Callable[[Person, Person], object]:
     """Quiet hours belong to a time zone: they come from the account that has one."""
     return lambda kept, other: getattr(other if kept.time_zone is None else kept, name)
@@ -324,7 +320,6 @@ FIELDS: Mapping[str, Callable[[Person, Person], object]] = {
     **{name: _clock(name) for name in ("time_zone", "quiet_from", "quiet_to")},
     **{name: _silence(name) for name in ("silenced_until", "silenced_why")},
     "created_at": lambda kept, other: min(kept.created_at, other.created_at),
-    "seen_at": _latest("seen_at"),
     "accepted": lambda _kept, _other: True,
 }
 """What becomes of each column of a person, besides the id, the address and the hint for digests."""

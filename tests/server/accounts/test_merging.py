@@ -41,6 +41,7 @@ from server.store.models import (
 from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.support.invitations import game_of, mails, person, seats_of, wish
+from tests.support.moderators import outsider
 from tests.support.moving import row
 from tests.support.short_games import finish
 
@@ -215,11 +216,10 @@ def test_two_players_of_one_game_stay_two(table: Callable[..., Table], pair: tup
 def test_two_who_sat_there_one_after_the_other_stay_two(
     table: Callable[..., Table], pair: tuple[int, int]
 ) -> None:
-    game = table(3)
+    table(3)
     play_in(0, pair[0])
     newcomer = Newcomer(OTHER.name, OTHER.address)
-    moderator = game.people[1]
-    play.moderate(GAME, "!replace 0", reason="ill", person_id=moderator, now=NOW, newcomer=newcomer)
+    play.moderate(GAME, "!replace 0", reason="ill", person_id=outsider(), now=NOW, newcomer=newcomer)
     assert seats_of(GAME)[0].person_id == pair[1]
     for one, other in (pair, pair[::-1]):
         with engine.reading() as session, pytest.raises(NotOne):
@@ -260,7 +260,7 @@ def test_who_has_viewed_hidden_hands_of_the_others_game_stays_apart(
 def test_a_moderator_who_looked_elsewhere_can_join_and_can_still_not_sit_there(
     table: Callable[..., Table], pair: tuple[int, int]
 ) -> None:
-    game = table(3)
+    table(3)
     play.moderate(GAME, "!look 1", reason="a question", person_id=pair[1], now=NOW)
     with engine.transaction() as session:
         session.get_one(Person, pair[1]).moderator = True
@@ -268,7 +268,7 @@ def test_a_moderator_who_looked_elsewhere_can_join_and_can_still_not_sit_there(
     assert row(pair[0]).moderator
     newcomer = Newcomer(KEPT.name, OTHER.address)
     with pytest.raises(play.moderation.act.ActNotPossible):
-        play.moderate(GAME, "!replace 0", reason="x", person_id=game.people[1], now=NOW, newcomer=newcomer)
+        play.moderate(GAME, "!replace 0", reason="x", person_id=outsider(), now=NOW, newcomer=newcomer)
 
 
 def test_the_refusal_does_not_say_which_reason_holds(
@@ -409,9 +409,8 @@ BOUNCED = Fact("text", {"text": "no such user"})
             {"silenced_until": NOW + DAY, "silenced_why": "one"},
         ),
         ({}, {"silenced_until": NOW, "silenced_why": "two"}, {"silenced_until": NOW, "silenced_why": "two"}),
-        ({"seen_at": NOW}, {"seen_at": NOW + DAY}, {"seen_at": NOW + DAY}),
         ({"created_at": NOW}, {"created_at": NOW - DAY}, {"created_at": NOW - DAY}),
-        ({}, {}, {"seen_at": None, "accepted": True, "email": OTHER.address, "digest_at": NOW}),
+        ({}, {}, {"accepted": True, "email": OTHER.address, "digest_at": NOW}),
     ],
 )
 def test_what_becomes_of_each_setting(
@@ -425,7 +424,7 @@ def test_what_becomes_of_each_setting(
 
 def test_nothing_stays_in_the_row_of_the_account_that_ended(pair: tuple[int, int]) -> None:
     handles.choose(pair[1], "Kallias", "all", NOW)
-    both(pair, {}, {"time_zone": "Asia/Tokyo", "moderator": True, "seen_at": NOW})
+    both(pair, {}, {"time_zone": "Asia/Tokyo", "moderator": True})
     join(pair)
     blank = Person(email=None, name=erasure.NAME, created_at=NOW, silent=True)
     left = row(pair[1])
