@@ -98,6 +98,16 @@ def is_nightly(item: pytest.Item) -> bool:
     return folders[0] == "server" and folders[1] not in ON_BOTH_DATABASES
 
 
+processes._compare_at["steady"] = math.inf  # in tests, no request compares the clocks; some travel in time
+
+
+@pytest.fixture(autouse=True)
+def clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no request of a test compare the clocks, whatever the test before has left."""
+    monkeypatch.setitem(processes._found, "off", timedelta(0))
+    monkeypatch.setitem(processes._compare_at, "steady", math.inf)
+
+
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the path of an SQLite file with all tables, to be copied."""

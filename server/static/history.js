@@ -4,6 +4,7 @@
   const ways = { ArrowLeft: "prev", ArrowRight: "next", Home: "first", End: "last" };
   let asked = 0;
   const way = (rel) => document.querySelector(`.moments a[rel=${rel}]`);
+  const modified = (event) => event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
 
   // What a fresh page needs: the hint, the slider at work, the entry shown in sight within its own list.
   const start = () => {
@@ -43,14 +44,14 @@
 
   document.addEventListener("keydown", (event) => {
     const link = ways[event.key] && way(ways[event.key]);
-    if (!link || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!link || modified(event)) return;
     if (event.target.closest("input, select, textarea, .scroll")) return;
     event.preventDefault();
     go(link.href);
   });
   document.addEventListener("click", (event) => {
     const link = event.target.closest(".moments a, .eyes a, .log .seq");
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !document.querySelector(".replay")) return;
+    if (!link || modified(event) || !document.querySelector(".replay")) return;
     event.preventDefault();
     go(link.href);
     if (link.matches(".seq")) document.getElementById("replay").scrollIntoView({ block: "nearest" });
