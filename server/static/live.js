@@ -22,7 +22,7 @@
   };
   const fill = (words, figures) => words.replace(/\{(\w+)\}/g, (_whole, name) => figures[name]);
 
-  // The page in an answer of this server; an error if it is none.
+  // The page in an answer of this server, or an error.
   const pageOf = async (answer) => {
     check(answer.headers.get("Content-Type")?.startsWith("text/html") && new URL(answer.url).origin === location.origin);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -126,7 +126,7 @@
     return fresh;
   };
 
-  // Bots' moves, and news on your turn while nothing is chosen, are shown at once; otherwise a line announces them.
+  // Bots' moves, and news on your turn while nothing is chosen, are shown at once; else a line tells of them.
   const notice = async (live, { seq, awaited }) => {
     const { one, many, yours, seat } = live.dataset;
     const count = seq - Number(live.dataset.seq);
