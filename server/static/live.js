@@ -1,5 +1,4 @@
-// A seat's page without reloads: answers are put in place, the time left counts down, news is announced. The browser does
-// what fails.
+// A seat's page without reloads: answers are put in place, the time left counts down, news is announced.
 "use strict";
 (() => {
   const PATIENCE = 20000; // ms for an answer
@@ -94,7 +93,7 @@
     const live = document.getElementById("live");
     if (!live || (document.hidden && !live.dataset.yours)) return;
     try {
-      const inUse = !document.hidden && performance.now() - touched < IN_USE * 1000;
+      const inUse = document.visibilityState === "visible" && performance.now() - touched < IN_USE * 1000;
       const headers = { ...(known && { "If-None-Match": known }), ...(inUse && { "X-Touched": "yes" }) };
       const answer = await ask(live.dataset.head, { credentials: "omit", cache: "no-store", headers });
       if (answer.status === 404) return; // the link opens nothing any more: the next click will say so

@@ -248,7 +248,7 @@ def test_a_move_and_the_end_of_its_time_at_once_one_wins(table: Begin) -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_an_answer_by_mail_is_a_sign_even_if_nothing_in_it_can_be_played(table: Begin, on: bool) -> None:
+def test_an_email_in_which_nothing_can_be_read_is_no_sign_of_its_writer(table: Begin, on: bool) -> None:
     game = table(4)
     with engine.transaction() as session:
         seat = session.get_one(Seat, (game.id, 2))
@@ -259,7 +259,7 @@ def test_an_answer_by_mail_is_a_sign_even_if_nothing_in_it_can_be_played(table: 
     row = IncomingMail(digest="d" * 64, at=NOW, kind="reply", outcome=quoted(""))
     lines, _fault = commands.carry_out(place, ("dance",), row, NOW)
     assert lines[0].fault
-    assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (False, 0)
+    assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (on, 1)
 
 
 # ---- nobody left ----
