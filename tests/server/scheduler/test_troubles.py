@@ -30,7 +30,7 @@ from server.mail.incoming import receive
 from server.play import positions
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, presence, queues, totals
-from server.store.models import Alert, Game, Person, Snapshot, Turn
+from server.store.models import Alert, Game, Presence, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.mails import one_database, post, row
 from tests.support.scheduled_jobs import SECONDS
@@ -311,11 +311,11 @@ def test_who_was_here_while_the_database_was_locked_is_stored_afterwards(
     impatient: Flask, table: Begin
 ) -> None:
     game = table(3)
-    presence.note(game.people[0], NOW + HOUR)
+    presence.note(game.people[0], NOW + HOUR, game.id)
     with locked(impatient), pytest.raises(engine.UNAVAILABLE):
         presence.store()
     presence.store()
-    assert row(Person, game.people[0]).seen_at == NOW + HOUR
+    assert row(Presence, (game.people[0], game.id)).at == NOW + HOUR
 
 
 # The queue of writers
