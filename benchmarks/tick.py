@@ -60,6 +60,7 @@ IDLE: dict[str, Callable[[datetime], int]] = {
     "rematches": jobs.tick_rematches,
     "rules": jobs.tick_rules,
     "tables": lambda now: jobs.tick_tables(now, TICK),
+    "addresses": lambda now: jobs.tick_addresses(now, TICK),
     "purge": lambda now: jobs.tick_purge(now, TICK),
     "results": lambda now: jobs.tick_results(now, TICK),
 }

@@ -52,6 +52,11 @@ class FeedItem:
     due: datetime | None
 
     @property
+    def name(self) -> str:
+        """The name of the game, in one line and without what XML may not hold."""
+        return one_line(self.game.name)
+
+    @property
     def address(self) -> str:
         """The public page of the game."""
         return f"{settings().base_url}/g/{self.game.id}"
