@@ -13,7 +13,7 @@
   let wait = OFTEN;
   let soon = [];
   let known = ""; // the ETag of the last answer
-  let touched = -Infinity; // when a pointer or a key last touched this page
+  let touched = -Infinity; // when a pointer or a key last did
 
   const ask = (address, how) => fetch(address, { ...how, signal: AbortSignal.timeout?.(PATIENCE) });
   const check = (fine) => {
@@ -23,7 +23,8 @@
 
   // The page in an answer of this server, or an error.
   const pageOf = async (answer) => {
-    check(answer.headers.get("Content-Type")?.startsWith("text/html") && new URL(answer.url).origin === location.origin);
+    const foreign = new URL(answer.url).origin !== location.origin;
+    check(!foreign && answer.headers.get("Content-Type")?.startsWith("text/html"));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     check(page.getElementById("main"));
     return page;
