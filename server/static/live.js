@@ -17,7 +17,7 @@
 
   const ask = (address, how) => fetch(address, { ...how, signal: AbortSignal.timeout?.(PATIENCE) });
   const check = (fine) => {
-    if (!fine) throw new Error("unexpected");
+    if (!fine) throw Error("no");
   };
   const fill = (words, figures) => words.replace(/\{(\w+)\}/g, (_whole, name) => figures[name]);
 
