@@ -9,9 +9,11 @@ need no email. What a crash forgets of the last seconds does no harm.
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.store.engine import insert, reading, transaction
@@ -41,7 +43,8 @@ def store() -> None:
         for (person_id, game_id), at in taken:
             row = {"person_id": person_id, "game_id": game_id, "at": at}
             key = ("person_id", "game_id")
-            insert(session, Presence, row, key=key, again={"at": at}, where=Presence.at < at)
+            with suppress(IntegrityError), session.begin_nested():  # the game may be gone meanwhile
+                insert(session, Presence, row, key=key, again={"at": at}, where=Presence.at < at)
     for place, at in taken:
         if _noted.get(place) == at:
             del _noted[place]

@@ -53,6 +53,17 @@ def test_what_could_not_be_stored_is_stored_the_next_time(
     assert last(game.people[0], game.id) == NOW
 
 
+def test_a_game_that_is_gone_does_not_keep_the_others_from_being_stored(table: Begin) -> None:
+    game = table(3)
+    presence.note(game.people[0], NOW, "a-game-before")
+    presence.note(game.people[0], NOW, game.id)
+    presence.note(99, NOW, game.id)
+    presence.store()
+    assert last(game.people[0], game.id) == NOW
+    assert last(game.people[0]) == NOW
+    assert presence._noted == {}
+
+
 def test_it_is_deleted_after_a_month(table: Begin) -> None:
     game = table(3)
     presence.note(game.people[0], NOW, game.id)
