@@ -2,7 +2,7 @@
 
 The two do not meet at new tables: neither gets the other's invitations, sees the other's open tables or can join one.
 Everything else, such as what was said or games in progress, is hidden from the blocker alone: what vanished from the
-other's pages would tell of the block.
+other's pages would reveal the block.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def names_of(session: Session, person_id: int, others: Collection[int]) -> dict[
 def keeps_apart(session: Session, person_id: int) -> ColumnElement[bool]:
     """Return the query condition that a table was made, or is sat at, by somebody with whom a block stands.
 
-    It is for tables that still take players; it holds for both, whoever made the block.
+    It is for tables that still take players; it holds for both, no matter who made the block.
     """
     return _of(around(session, person_id))
 

@@ -1,6 +1,6 @@
 """Plain text of several lines as a person typed it: made safe for pages and emails, never interpreted.
 
-What others read shows no email address, whoever's it is, and no link that would open something for them.
+What others read shows no email address, no matter whose, and no link that would open something for them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The one door of moderators' powers: who may use one, and the deed that each use leaves.
 
 Nobody decides about a table at which they sit or ever sat, or at which somebody is whom they block. Blocks against a
-moderator do not count: a player could block all of them, and a refusal would tell of the block. Neither do invitations,
+moderator do not count: a player could block all of them, and a refusal would reveal the block. Neither do invitations,
 for anybody can send one.
 
 The only moderator of a server may act at their own table after a warning, except for what would win it for them. The
