@@ -308,7 +308,7 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
 
 
 def is_kept_from(session: Session, game: Game, person_id: int) -> bool:
-    """Whether a block keeps the invitation to a game from a person: one that has arrived stays, no matter who blocks whom."""
+    """Whether a block keeps the invitation to a game from a person: one that has arrived stays."""
     if not blocks.between(session, person_id, [game.organiser_id or 0]):
         return False
     return links.existing(session, "invite", person_id, game.id) is None  # an email makes it when it goes out
