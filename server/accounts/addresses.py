@@ -390,7 +390,7 @@ def _told_at(session: Session, change: AddressChange) -> datetime | None:
 
 
 def _carry_out(person_id: int, now: datetime, until: datetime) -> bool:
-    """Carry out a change that was not stopped; if a game of theirs has just come up, the next tick does."""
+    """Carry out a change that was not stopped; the next tick does if the person has just joined another game."""
     with transaction() as session:
         found = session.get(AddressChange, person_id)
         if found is None or not _is_due(session, found, until):

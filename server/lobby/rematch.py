@@ -97,8 +97,8 @@ def game_before(session: Session, game_id: str) -> Game | None:
 def invitable(session: Session, seats: Sequence[Seat], host_id: int) -> list[Seat]:
     """Return the seats of a finished game whose bots and people can sit at another table of one of them.
 
-    Not those who left, were erased or want no invitations, nor those whom the organiser blocks. Whoever blocks the
-    organiser is invited like everybody else, and their invitation is never sent (`relevance`): left out, they would be
+    Not those who left, were erased or want no invitations, nor those whom the organiser blocks. People who block the
+    organiser are invited like everybody else, and their invitation is never sent (`relevance`): left out, they would be
     missing for this organiser and for no other.
     """
     blocked = blocks.blocked_by(session, host_id)

@@ -85,7 +85,7 @@ def findings(session: Session, settings: Settings, check_all: bool) -> Iterator[
 
 
 def _another_one(session: Session, settings: Settings) -> Iterator[Finding]:
-    """Tell of an empty database while there is another one, which is probably the right one."""
+    """Warn of an empty database beside another one, which is probably the right one."""
     if session.scalar(select(func.count(Person.id))):
         return
     other = surroundings.elsewhere(settings)

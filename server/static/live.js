@@ -126,7 +126,7 @@
     return fresh;
   };
 
-  // Bots' moves, and news on your turn while nothing is chosen, are shown at once; else a line tells of them.
+  // Bots' moves, and news on your turn while nothing is chosen, are shown at once; else a line says so.
   const notice = async (live, { seq, awaited }) => {
     const { one, many, yours, seat } = live.dataset;
     const count = seq - Number(live.dataset.seq);

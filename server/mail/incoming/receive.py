@@ -152,7 +152,7 @@ def _reader(mail_id: int) -> str:
 
 
 def _unsubscribe(raw: bytes, token: str, recipient: str, now: datetime, *, only_talk: bool) -> str:
-    """Stop emails as the link of the same token does; whoever wrote this, its address was in the email's header."""
+    """Stop emails as the link of the same token does, for any sender: the address stood in the email's header."""
     with reading() as session:
         link = next((link for way in STOPS if (link := links.find(session, way, token, now))), None)
     if link is None:

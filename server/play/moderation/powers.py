@@ -185,7 +185,7 @@ def use(
     """
     stake = admit(session, power, by.person_id, game_id=game_id, about_id=about_id, gives_time=gives_time)
     if stake is not None and not by.warned:
-        raise Unwarned("You are involved at this table yourself. Tick the box to act all the same.")
+        raise Unwarned("You are involved at this table yourself. Tick the box to act anyway.")
     if _SIGNED.search(re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", by.reason).lower())):
         raise InvalidInput("Give the reason without your seat; the server adds it.", field="reason")
     reason = by.reason if longest is None else _clean(by.reason, longest, stake)
@@ -215,7 +215,7 @@ def _clean(text: str, longest: int, stake: Stake | None) -> str:
 
 
 def _is_alone(session: Session, moderator_id: int) -> bool:
-    """Whether nobody else is a moderator; one who is not free counts, or the answer might tell of their blocks."""
+    """Whether nobody else is a moderator; one who is not free counts, or the answer might reveal their blocks."""
     others = select(Person.id).where(Person.moderator, Person.email.is_not(None), Person.id != moderator_id)
     if session.scalar(others.limit(1)) is not None:
         return False
