@@ -1,13 +1,10 @@
-"""However a mail is built, twice of it costs at most about twice as much to read, and there is an end to it.
-
-Times are those of this thread's processor, compared within one run, each the least of several.
-"""
+"""However a mail is built, twice of it costs at most about twice as much to read, and there is an end to it."""
 
 from __future__ import annotations
 
 import base64
-import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -16,6 +13,7 @@ from server.mail.incoming import bounces, reply
 from server.mail.text import quoted
 from server.store import heads
 from tests.conftest import NOW
+from tests.support.cost import costs_at_most
 
 ALICE = "alice@example.org"
 HEAD = b"From: <mailer-daemon@mx.example>\nSubject: x\nMIME-Version: 1.0\nContent-Type: "
@@ -121,18 +119,6 @@ SHAPES = {name: repeated(name) for name in REPEATED} | {
     "a picture": with_a_picture,
 }
 SMALL, MOST = 32_000, 1_000_000
-NOISE = 0.003
-"""Seconds that decide nothing."""
-
-
-def cost(read: Callable[[], object]) -> float:
-    """Return the least processor time of some readings."""
-    best = 9.0
-    for _ in range(3):
-        began = time.thread_time()
-        read()
-        best = min(best, time.thread_time() - began)
-    return best
 
 
 def read_report(raw: bytes) -> object:
@@ -150,17 +136,17 @@ def test_reading_takes_time_in_proportion_and_has_an_end(
 ) -> None:
     sizes = (SMALL, 2 * SMALL, bounces.LARGEST_REPORT, MOST)
     raws = [SHAPES[shape](size) for size in sizes]
-    small, twice, capped, most = (cost(lambda raw=raw: reader(raw)) for raw in raws)  # type: ignore[misc]
-    assert twice <= 2.3 * small + NOISE
-    assert most <= 3 * capped + NOISE
+    small, twice, capped, most = (partial(reader, raw) for raw in raws)
+    assert costs_at_most(2.3, twice, small)
+    assert costs_at_most(3, most, capped)
 
 
 @pytest.mark.parametrize("unit", ["A", "a@", "<", "a" * 25 + " ", "user a b c ", "mailbox is too ", "\n"])
 @pytest.mark.parametrize("read", [quoted, causes.cause_of])
 def test_so_does_a_reply_of_a_mail_server(unit: str, read: Callable[[str], object]) -> None:
     texts = [(unit * (size // len(unit) + 1))[:size] for size in (20_000, 2_000_000)]
-    small, much = (cost(lambda text=text: read(text)) for text in texts)  # type: ignore[misc]
-    assert much <= 2 * small + NOISE
+    small, much = (partial(read, text) for text in texts)
+    assert costs_at_most(2, much, small)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -173,4 +159,4 @@ def test_so_does_the_search_for_our_own_marks(unit: str) -> None:
         text = (unit * (size // len(unit) + 1))[:size]
         return lambda: (heads.report_missing(text, NOW), bounces.reported_mail_id(text.encode()))
 
-    assert cost(look(2 * SMALL)) <= 2.3 * cost(look(SMALL)) + NOISE
+    assert costs_at_most(2.3, look(2 * SMALL), look(SMALL))
