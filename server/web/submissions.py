@@ -1,7 +1,7 @@
 """Each form that makes something is carried out once, however often a browser sends it.
 
-A page with a form of such a kind gets a fresh request id in it, by default, unless browsers or proxies may keep the
-page: its id would come back later, or from others. A repetition with the same fields is led to where the first one led.
+A page with a form of such a kind gets a fresh request id in it, by default. Browsers and proxies keep no page: an id
+would come back later, or from others. A repetition with the same fields is led to where the first one led.
 `SETS`, `ASKS` and `OWN` name the forms that need none.
 """
 
@@ -173,8 +173,6 @@ def _put_ids(response: Response) -> Response:
         response.mimetype == "text/html"
         and not response.direct_passthrough
         and response.status_code not in (204, 304)
-        and "ETag"
-        not in response.headers  # a browser keeps such a page, and would send its ids again on later visits
     ):
         page = response.get_data(as_text=True)
         changed = _FORM.sub(_with_id, page)

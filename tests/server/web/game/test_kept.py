@@ -71,34 +71,23 @@ def test_a_second_visit_takes_one_query_and_gets_the_same_page(
     assert [line.split(" FROM ")[1].split()[0] for line in sent if " FROM " in line] == ["game"]
     assert without_ids(again.text) == without_ids(first.text)
     assert again.status_code == 200
-    assert again.headers["Cache-Control"] == "no-cache"
-    assert set(again.vary) == {"Accept-Language", "Cookie"}
+    assert again.headers["Cache-Control"] == "no-store"
     assert again.mimetype == "text/html"
     assert "Set-Cookie" not in again.headers
     assert count(app) == 1
 
 
 @pytest.mark.usefixtures("over")
-def test_a_browser_that_has_the_page_gets_none(client: FlaskClient) -> None:
-    tag = client.get(PATH).headers["ETag"]
-    answer = client.get(PATH, headers={"If-None-Match": tag})
-    assert (answer.status_code, answer.data, answer.headers["ETag"]) == (304, b"", tag)
-    assert client.get(PATH, headers={"If-None-Match": '"other"'}).status_code == 200
-    change(("g1", 0), name="Somebody")
-    assert client.get(PATH, headers={"If-None-Match": tag}).status_code == 200
-
-
-@pytest.mark.usefixtures("over")
 def test_each_language_has_its_own_page(client: FlaskClient) -> None:
-    told = {}
+    told: dict[str, str] = {}
     for _ in range(2):
         for code in ("en", "de", "nl"):
             answer = client.get(PATH, headers={"Accept-Language": code})
             assert f'<html lang="{code}">' in answer.text
-            told[code] = answer.headers["ETag"]
+            told[code] = without_ids(answer.text)
     assert len(set(told.values())) == 3
     client.set_cookie("language", "nl")
-    assert client.get(PATH, headers={"Accept-Language": "de"}).headers["ETag"] == told["nl"]
+    assert without_ids(client.get(PATH, headers={"Accept-Language": "de"}).text) == told["nl"]
 
 
 def test_an_erasure_or_a_rename_shows_at_once(client: FlaskClient, over: Table) -> None:
@@ -130,11 +119,9 @@ def test_a_signed_in_page_is_neither_kept_nor_taken_from_there(app: Flask, clien
     plain = client.get(PATH)
     sign_in(client, "alice@example.org")
     for _ in range(2):
-        own = client.get(PATH, headers={"If-None-Match": plain.headers["ETag"]})
+        own = client.get(PATH)
         assert own.status_code == 200
         assert 'name="csrf_token"' in own.text
-        assert own.headers["Cache-Control"] == "no-store"
-        assert "ETag" not in own.headers
     assert count(app) == 1
     assert b"csrf_token" not in b"".join(pages(app)._pages.values())
     stranger = app.test_client().get(PATH)
