@@ -16,7 +16,7 @@ from byzanz.record.entry import (
     table_act,
 )
 from byzanz.record.jsonl import FORMATS, BadRecord, Header, Record, Result, lines, read, write
-from byzanz.record.mailed import Mailed, mailed_in, settled_after
+from byzanz.record.report import Mailed; from byzanz.record.report import mailed_in; from byzanz.record.report import settled_after
 from byzanz.record.redaction import open_choices, redact_entries, redact_record
 from byzanz.record.report import STEPS, CheckStep, InvalidRecord, Report, ShuffleCheck
 from byzanz.record.verify import examine, verify
