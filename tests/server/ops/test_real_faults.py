@@ -318,12 +318,13 @@ def test_why_postgresql_does_not_let_us_in_is_named(
 def test_a_clock_that_differs_from_that_of_postgresql_is_named(
     place: Path, database_url: str, by: str, told: str | None
 ) -> None:
-    given = {
-        "BYZANZ_DATABASE_URL": database_url,
-        "BYZANZ_SECRET_KEY": SECRET,
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
-    found = doctor(place, "faketime", "-f", by, **given)
+    found = doctor(
+        place,
+        *("faketime", "-f", by),
+        BYZANZ_DATABASE_URL=database_url,
+        BYZANZ_SECRET_KEY=SECRET,
+        FAKETIME_DONT_FAKE_MONOTONIC="1",
+    )
     said = [line for line in found if line.startswith("the clock of this machine")]
     expected = (
         f"the clock of this machine is {told} that of the database: set the one that is wrong, and keep both "
