@@ -160,7 +160,7 @@ def mailed(there: Scene) -> set[str]:
     now = engine.utc_now()
     made = create.create_game(wish(), now)
     login.mail_sign_in(ALICE.address, now)
-    addresses.move(there.person("Gina"), "gina.new@example.org", now)
+    addresses.move(there.person("Gina"), "gina.new@example.org", now, reason="lost mailbox")
     with engine.transaction() as session:
         ida, hugo = there.person("Ida"), there.person("Hugo")
         outbox.enqueue(session, key="i", kind="invite", person_id=ida, now=now, game_id="open", seat=1)
