@@ -254,6 +254,6 @@ def clear(person: Person) -> None:
     person.time_zone = person.language = person.quiet_from = person.quiet_to = None
     person.unreachable = person.suppressed = person.lost_at = person.retry_at = None
     person.moderator, person.silent, person.cadence = False, True, "each"
-    person.accepted = person.no_invitations = False
+    person.accepted = person.no_invitations = person.no_player_news = False
     person.silenced_until = person.silenced_why = None
     person.talk = "turns"

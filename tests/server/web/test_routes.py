@@ -120,6 +120,7 @@ def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene, pytestconfig:
         "signin": "/s/",
         "feed": "/feed/",
         "noinvite": "/n/",
+        "noplayers": "/z/",
         "keep": "/k/",
         "wish": "/w/",
         "move": "/c/",
