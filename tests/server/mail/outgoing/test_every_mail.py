@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from email.message import EmailMessage
 from html.parser import HTMLParser
 
@@ -17,6 +18,8 @@ from server.mail.outgoing import batching, relevance
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, links, mail_kinds, outbox
 from server.store.models import Mail, Person, Seat
+from tests.conftest import Table
+from tests.support import mails
 from tests.support.every_mail import KINDS, queue
 from tests.support.letters import with_replies
 from tests.support.mail_servers import Pigeons
@@ -176,6 +179,22 @@ def test_no_text_is_hidden(sent: dict[str, list[EmailMessage]]) -> None:
             body = message.get_body(("html",))
             assert body is not None
             assert hidden_in(body.get_content()) == [], kind
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("slug", "seats", "moves"), [("byzanz", 3, 15), ("byzantium", 2, 6), ("empire", 2, 15)]
+)
+def test_no_game_hides_text_in_the_emails_about_its_turns(
+    table: Callable[..., Table], slug: str, seats: int, moves: int
+) -> None:
+    game = table(seats, slug=slug)
+    messages = mails.post()
+    for _ in range(moves):
+        seat = mails.awaited(game.id)
+        mails.submit(game.id, seat, mails.bold_move(game.id, seat))
+        messages += mails.post()
+    assert [hidden for message in messages for hidden in hidden_in(mails.html_of(message))] == []
 
 
 def test_what_hides_text_is_found() -> None:
