@@ -209,7 +209,7 @@ def test_a_commit_checks_every_shipped_game_at_its_smallest_table(tmp_path: Path
     script = (ROOT / ".ci/run").read_text()
     (function,) = re.findall(r"^games\(\) \{\n.*?^\}\n", script, re.MULTILINE | re.DOTALL)
     assert re.search(r"^at_once .*\bgames\b", script, re.MULTILINE)
-    for name, text in {"byzanz": CHECK, "python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'}.items():
+    for name, text in (("byzanz", CHECK), ("python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')):
         path = tmp_path / ".venv/bin" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
