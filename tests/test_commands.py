@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import dev
+from byzanz import games
 from server import cli
 from tests.support.folders import ROOT
 
@@ -186,6 +190,50 @@ def test_commands_run_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             command = command.replace(long, short)
         name, *words = command.split()
         assert (TOOLS[name](words) if name in TOOLS else cli.main([name, *words])) == 0, shown
+
+
+CHECK = """#!/bin/sh
+echo "checked: $*"
+touch "begun-$2"
+for _ in $(seq 100); do
+    if [ "$(ls begun-* | wc -l)" -ge 2 ]; then break; fi  # the games are checked side by side
+    sleep 0.1
+done
+[ "$(ls begun-* | wc -l)" -ge 2 ] && [ "$2" != "$FAULTY" ]
+"""
+"""A stand-in for `byzanz` that fails if it waits alone, or for one game."""
+
+
+@pytest.mark.parametrize("nightly", ["", "nightly"])
+def test_a_commit_checks_every_shipped_game_at_its_smallest_table(tmp_path: Path, nightly: str) -> None:
+    script = (ROOT / ".ci/run").read_text()
+    (function,) = re.findall(r"^games\(\) \{\n.*?^\}\n", script, re.MULTILINE | re.DOTALL)
+    assert re.search(r"^at_once .*\bgames\b", script, re.MULTILINE)
+    for name, text in (("byzanz", CHECK), ("python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')):
+        path = tmp_path / ".venv/bin" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run(faulty: str = "") -> tuple[list[str], int]:
+        for begun in tmp_path.glob("begun-*"):
+            begun.unlink()
+        command = ["bash", "-c", f"set -euo pipefail\nnightly={nightly}\n{function}\ngames"]
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "FAULTY": faulty}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        return sorted(done.stdout.splitlines()), done.returncode
+
+    smallest = "" if nightly else " --seats {} --games 1"
+    told = sorted(f"checked: check {rules.slug}{smallest.format(rules.seats[0])}" for rules in games.latest())
+    assert run() == (told, 0)
+    assert run(games.latest()[0].slug)[1] != 0
+
+
+def test_a_busy_machine_has_time_for_the_tests_of_a_commit() -> None:
+    (limit,) = re.findall(r"^tests_limit=(\d+)", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert int(limit) >= 2700  # an idle one with two slow cores took 1,088 s for 7,790 tests
 
 
 def test_the_lists_name_no_command_that_no_document_shows() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
 from byzanz import __version__
 from tests.support.browser.states import SPOKEN, SPOKEN_AT_NIGHT, STATES
@@ -157,6 +158,28 @@ def test_the_readme_fits_on_a_screen_and_shows_a_true_game(tmp_path: Path) -> No
                                   env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})  # fmt: skip
             shown += done.stdout + done.stderr
     assert shown == session[1]
+
+
+def test_the_readme_says_of_the_api_what_it_does(app: Flask) -> None:
+    """An API that makes more than moves needs another sentence."""
+    assert "**A JSON API** plays a seat; the rest needs the pages." in (ROOT / "README.md").read_text()
+    writes = {
+        str(rule)
+        for rule in app.url_map.iter_rules()
+        if str(rule).startswith("/api/") and {"POST", "PUT", "DELETE"} & set(rule.methods or ())
+    }
+    assert writes
+    assert {path for path in writes if not path.startswith("/api/v1/seats/<token>/")} == set()
+
+
+def test_the_document_of_templates_names_filters_that_keep_lines(app: Flask) -> None:
+    document = (ROOT / "docs/game-templates.md").read_text()
+    named = set(re.findall(r"`\|(\w+)`", document))
+    board = "<b>a</b> b\n1 X &amp;"
+    folding = {name for name in named if "\n" not in str(app.jinja_env.call_filter(name, board))}
+    assert named - folding == {"as_text"}
+    assert folding == {"striptags"}
+    assert "(Jinja's own `|striptags` folds it into one line.)" in document
 
 
 def test_the_promises_count_what_there_is() -> None:

@@ -26,6 +26,7 @@ from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import notify
 from server.mail import deliverability
 from server.play import clock, turns
+from server.play.moderation import powers
 from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction, truncate_log
 from server.store.models import AddressChange, BrowserSession, Link, Mail, Person
@@ -261,21 +262,24 @@ def _confirm(session: Session, change: AddressChange, link: Link, objection: Lin
 # ---- by the operator ----
 
 
-def move(person_id: int, address: str, now: datetime, *, join: bool = False) -> None:
+def move(person_id: int, address: str, now: datetime, *, reason: str, join: bool = False) -> None:
     """Begin a change for a person who wrote to the operator; both mailboxes are told, and both can stop it for a day.
 
     Args:
         address: the new one.
+        reason: kept with the operator's deed.
         join: the account at the new address becomes one with this one.
 
     Raises:
-        InvalidInput: it is not an address, or the person has it already. Closed: the address has an account that is not
-            to be joined, or has none to join. NotOne: the two cannot become one account.
+        InvalidInput: it is not an address, the person has it already, or there is no reason or one with a name or an
+            address in it. Closed: the address has an account that is not to be joined, or has none to join. NotOne: the
+            two cannot become one account.
     """
     address = validation.clean_address(address)
     with transaction() as session:
         person = _lock(session, person_id)
         check_move(session, person, address, join=join)
+        powers.note_operator(session, "move", reason, now, about_id=person_id)
         links_of = _begin(session, person, address, now)
         change = session.get_one(AddressChange, person_id)
         change.joins, change.by_operator = join, True
@@ -306,11 +310,28 @@ def check_move(session: Session, person: Person, address: str, *, join: bool) ->
 def stop(person_id: int, now: datetime) -> bool:
     """Stop the change of a person's address; return whether there was one."""
     with transaction() as session:
-        _lock(session, person_id)
-        change = session.get(AddressChange, person_id)
-        if change is not None:
-            _end(session, change, now)
-        return change is not None
+        return _stop(session, person_id, now)
+
+
+def stop_as_operator(person_id: int, reason: str, now: datetime) -> bool:
+    """Stop the change of a person's address at the shell; return whether there was one, which leaves a deed.
+
+    Raises:
+        InvalidInput: there is no reason, or it contains a name or an address.
+    """
+    with transaction() as session:
+        stopped = _stop(session, person_id, now)
+        if stopped:
+            powers.note_operator(session, "stop_move", reason, now, about_id=person_id)
+        return stopped
+
+
+def _stop(session: Session, person_id: int, now: datetime) -> bool:
+    _lock(session, person_id)
+    change = session.get(AddressChange, person_id)
+    if change is not None:
+        _end(session, change, now)
+    return change is not None
 
 
 def stop_by_link(purpose: links.Purpose, token: str, now: datetime) -> None:

@@ -316,7 +316,10 @@ def _silence(name: str) -> Callable[[Person, Person], object]:
 FIELDS: Mapping[str, Callable[[Person, Person], object]] = {
     **{name: _mine(name) for name in ("name", "cadence", "talk", "handle", "skeleton", "shown")},
     **{name: _of_the_address(name) for name in ("unreachable", "suppressed", "lost_at", "retry_at")},
-    **{name: _either(name) for name in ("moderator", "silent", "no_invitations", "language")},
+    **{
+        name: _either(name)
+        for name in ("moderator", "silent", "no_invitations", "no_player_news", "language")
+    },
     **{name: _clock(name) for name in ("time_zone", "quiet_from", "quiet_to")},
     **{name: _silence(name) for name in ("silenced_until", "silenced_why")},
     "created_at": lambda kept, other: min(kept.created_at, other.created_at),

@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
     check.add_argument("--seats", type=count, metavar="N", help="only this number of players")
     check.add_argument("--seed", type=count, default=1, metavar="N", help="of the first game (default: 1)")
     check.add_argument(
-        "--at", type=int, metavar="K", help="show position K of one game, with what is wrong there"
+        "--at", type=int, metavar="K", help="show position K of one game, with what is wrong at it alone"
     )
     check.add_argument(
         "--traceback", action="store_true", help="also print where in the code each fault was found"
@@ -90,8 +90,9 @@ def _judged(args: Namespace, rules: AnyRules) -> int:
 
     with tempfile.TemporaryDirectory(prefix="byzanz-check-") as folder, heard() as texts:
         found, checks = _faults(args, rules, seats, _app(Path(folder)))
+    everywhere = found
     if args.at is not None:
-        found = [each for each in found if each.at == args.at]
+        found = [each for each in everywhere if each.at == args.at]
         _show(Game(rules, seats[0], args.seed), args.at)
     _report(args, checks, found)
     unread = _print_untranslated(untranslated(rules.slug, texts))
@@ -100,11 +101,25 @@ def _judged(args: Namespace, rules: AnyRules) -> int:
     said = (
         f"{wrong} of {len(checks)} checks found a fault" if wrong else f"{len(checks)} checks found no fault"
     )
+    where = f" at position {args.at}" if args.at is not None else ""
     print(
-        f"{rules.title}, version {rules.version} of its rules: {said} in {number} games of "
+        f"{rules.title}, version {rules.version} of its rules: {said}{where} in {number} games of "
         f"{_numbers(seats)} players."
     )
+    if args.at is not None:
+        print(_left_out([each for each in everywhere if each.at != args.at]))
     return 1 if found or unread else 0
+
+
+def _left_out(elsewhere: Sequence[Found]) -> str:
+    """Say which faults a look at one position leaves out; a check that has found one went no further."""
+    if not elsewhere:
+        return "No check found a fault at another position."
+    found = ", ".join(f"{each.check} ({each.seats} players, position {each.at})" for each in elsewhere)
+    return (
+        f"Faults at other positions are not shown: {found}. Each check stops at its first fault; leave out --at to see "
+        "all of these."
+    )
 
 
 def _print_untranslated(lines: Iterator[str]) -> bool:

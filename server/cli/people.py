@@ -11,6 +11,7 @@ from typing import Any
 from server.cli.parser import CommandError, app_context
 
 LOGGER = logging.getLogger(__name__)
+_REASON = "why, without name and address; moderators read it among their actions"
 
 
 def add(commands: Any) -> None:
@@ -38,6 +39,7 @@ def add(commands: Any) -> None:
     move.add_argument(
         "--yes", action="store_true", help="needed; without it, the command only tells what it would do"
     )
+    move.add_argument("--reason", metavar="TEXT", help=f"needed with --yes and with --stop: {_REASON}")
     move.set_defaults(run=_move)
     erase = acts.add_parser(
         "erase",
@@ -47,6 +49,7 @@ def add(commands: Any) -> None:
     )
     erase.add_argument("email", metavar="EMAIL")
     erase.add_argument("--yes", action="store_true", help="needed, because this cannot be undone")
+    erase.add_argument("--reason", metavar="TEXT", help=f"needed: {_REASON}")
     erase.set_defaults(run=_erase)
 
 
@@ -77,15 +80,17 @@ def _move(args: Namespace) -> None:
 
     if (args.new is None) != args.stop or (args.stop and args.join):
         raise CommandError("give either the new address or --stop (see byzanz person move --help)", status=2)
+    reason = _reason(args) if args.stop or args.yes else ""
     with app_context():
         person_id, now = _person(args.old), engine.utc_now()
         if args.stop:
-            print("Stopped." if addresses.stop(person_id, now) else "No change of this address waits.")
+            stopped = addresses.stop_as_operator(person_id, reason, now)
+            print("Stopped." if stopped else "No change of this address waits.")
             return
         print(*_preview(person_id, args.new, join=args.join), sep="\n")
         if not args.yes:
-            raise CommandError("nothing has changed yet: add --yes", status=2)
-        addresses.move(person_id, args.new, now, join=args.join)
+            raise CommandError("nothing has changed yet: add --yes and --reason TEXT", status=2)
+        addresses.move(person_id, args.new, now, reason=reason, join=args.join)
         LOGGER.info("person %(person)s: the operator changes their address", {"person": person_id})
     print("Both mailboxes are told.")
 
@@ -121,16 +126,28 @@ def _erase(args: Namespace) -> None:
     from server.accounts import erasure
     from server.store import engine
 
+    reason = _reason(args) if args.yes else ""
     with app_context():
         person_id = _person(args.email)
         if not args.yes:
-            raise CommandError("this cannot be undone: add --yes", status=2)
-        emptied = erasure.erase(person_id, engine.utc_now(), why=erasure.BY_ADMINISTRATOR)
+            raise CommandError("this cannot be undone: add --yes and --reason TEXT", status=2)
+        emptied = erasure.erase_as_operator(person_id, reason, engine.utc_now())
     print(
         "Erased."
         if emptied
         else "Erased; the scheduler empties the database's write-ahead log within ten minutes."
     )
+
+
+def _reason(args: Namespace) -> str:
+    """Return why something is done about a person.
+
+    Raises:
+        CommandError: the command was given without it.
+    """
+    if args.reason is None:
+        raise CommandError("say why with --reason TEXT; moderators read it among their actions", status=2)
+    return str(args.reason)
 
 
 def _person(email: str) -> int:

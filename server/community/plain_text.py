@@ -19,12 +19,19 @@ _DELIMITERS = r"\s<>()\[\]{},;:\"“”„«»、。，；：（）【】"
 _AT = r"@|＠|﹫|%40"
 _LOCAL = rf"(?:\"[^\"\n]{{1,64}}\"|[^{_DELIMITERS}/@＠﹫]{{1,200}})"
 _DOMAIN = rf"(?:\[[0-9a-fA-F:.]{{2,40}}\]|[^{_DELIMITERS}/@＠﹫]{{1,255}})"
-_SPACED = rf"(?: ?(?:{_AT}) ?| ?[(\[{{] ?(?:at|@) ?[)\]}}] ?)"
+_CHAR, _LETTER = rf"[^{_DELIMITERS}/@＠﹫]", r"[^\W\d_]"
+_BREAK = r"[ \t]{0,40}(?:\n[ \t>|]{0,40}){1,3}"
+"""Between two lines, of which the second may be quoted."""
+_GAP = rf"(?:{_BREAK}| )?"
+_SPACED = rf"(?:{_GAP}(?:{_AT}){_GAP}|{_GAP}[(\[{{] ?(?:at|@) ?[)\]}}]{_GAP})"
 _DOT = r"(?:\.| ?[(\[{] ?(?:dot|\.) ?[)\]}] ?)"
 """As people write it who hide an address from machines; then its domain has to look like one."""
+_END = rf"{_DOT}{_LETTER}{{2}}{_CHAR}{{0,60}}"
+_REST = rf"(?:{_BREAK}{_CHAR}{{0,200}}?{_END}|\.{_BREAK}(?-i:[a-z]{{2,24}}\b))"
+_BROKEN = rf"(?=\d*{_LETTER})(?:(?!\.){_CHAR}){{1,200}}{_REST}"
+"""A domain whose first part ends with its line."""
 _EMAIL = re.compile(
-    rf"{_LOCAL}(?:(?:{_AT}){_DOMAIN})+"
-    rf"|{_LOCAL}{_SPACED}[^{_DELIMITERS}/@＠﹫]{{1,200}}{_DOT}[^\W\d_]{{2}}[^{_DELIMITERS}/@＠﹫]{{0,60}}",
+    rf"{_LOCAL}(?:{_AT}){_BROKEN}|{_LOCAL}(?:(?:{_AT}){_DOMAIN})+|{_LOCAL}{_SPACED}{_CHAR}{{1,200}}{_END}",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))[A-Za-z2-7]{26}(?![A-Za-z0-9])")

@@ -12,7 +12,7 @@ from server import play, validation
 from server.community import blocks
 from server.errors import Closed, NoSuchLink
 from server.lobby import notify, rematch
-from server.lobby.seats import check_asked, check_name_free, seat_person, wait_for_players
+from server.lobby.seats import check_asked, check_name_free, learn_name, seat_person, wait_for_players
 from server.lobby.time_control import NO_HOURS, OwnHours
 from server.play import positions
 from server.play.moderation.act import has_looked
@@ -90,7 +90,8 @@ def accept(
             check_name_free(session, seat, name)
             seat.name = name
             guest = session.get_one(Person, seat.person_id)
-            guest.name, guest.language, guest.accepted = name, guest.language or language, True
+            learn_name(guest, name)
+            guest.language, guest.accepted = guest.language or language, True
             hours.propose_to(guest, now)
             _seat_and_notify(session, game, seat, cut, now, "accepted")
         return game.id
@@ -162,6 +163,8 @@ def take_free_seat(
         check_name_free(session, free, name)
         number = free.seat
         free.name, free.person_id = name, person_id
-        hours.propose_to(session.get_one(Person, person_id), now)
+        person = session.get_one(Person, person_id)
+        learn_name(person, name)
+        hours.propose_to(person, now)
         _seat_and_notify(session, game, free, cut, now, "joined")
         return number

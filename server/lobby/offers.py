@@ -13,7 +13,7 @@ from server.community import blocks
 from server.errors import Closed, NoSuchLink, TooMany
 from server.lobby import notify
 from server.lobby.create import lock_organised_game
-from server.lobby.seats import check_asked, check_name_free
+from server.lobby.seats import check_asked, check_name_free, learn_name
 from server.play import positions
 from server.play.moderation import powers
 from server.play.moderation.act import has_looked
@@ -143,6 +143,7 @@ def take(game_id: str, number: int, person_id: int, name: str, now: datetime) ->
         _check_taker(session, game, person_id, now)
         check_asked(session, game, person_id)
         check_name_free(session, found[1], name)
+        learn_name(person, name)
         play.take_seat(session, game_id, number, person, name, now)
         made = [links.link_for(session, purpose, person_id, game_id, now) for purpose in notify.EVERY_MAIL]
         person.accepted = True

@@ -13,7 +13,7 @@ from server import errors, validation
 from server.community import reliability
 from server.lobby import names, notify
 from server.play import positions
-from server.store.models import Game, Seat
+from server.store.models import Game, Person, Seat
 
 WAITS = timedelta(days=21)
 """How long a listed table waits for players after the last change of its seats."""
@@ -72,6 +72,17 @@ def seat_person(
     seat.cut_number = game.cuts_made
     if not uncut:
         notify.confirm_seat(session, game, seat, now)
+
+
+def has_name(person: Person) -> bool:
+    """Whether the account of a person has a name of its own, not one made from the address."""
+    return person.name != validation.name_from_address(person.email or "")
+
+
+def learn_name(person: Person, name: str) -> None:
+    """Let a name that a person types at a table be that of the account if it has none; else it is for this table."""
+    if not has_name(person):
+        person.name = name
 
 
 def check_name_free(session: Session, seat: Seat, name: str) -> None:

@@ -13,7 +13,7 @@ from server.errors import Closed, NoSuchLink, Refused, TooMany
 from server.lobby import names, notify
 from server.lobby.create import GameRequest, create_rows
 from server.lobby.networks import HOUR, Caused, Limits
-from server.lobby.seats import seat_person
+from server.lobby.seats import learn_name, seat_person
 from server.lobby.time_control import ONE_DAY
 from server.play import positions
 from server.store import links, origins, outbox, people
@@ -156,8 +156,7 @@ def keep(token: str, name: str, now: datetime, language: str | None = None) -> s
             return kept
         others = [seat.name for seat in positions.seats_of(session, game.id) if seat.bot]
         person.accepted, person.language = True, person.language or language
-        if person.name == validation.name_from_address(person.email or ""):
-            person.name = name
+        learn_name(person, name)
         session.flush()
         play.keep_trial(session, game.id, person, validation.unique_name(name, others), now)
         for purpose in notify.EVERY_MAIL:

@@ -26,11 +26,14 @@ def stop(link: Link, now: datetime, *, only_talk: bool = False) -> None:
     """Do what the link to stop an email does when its reader makes no choice, as mail programs use it.
 
     Args:
-        link: for `stop`, without a game it stops all emails; for `noinvite`, invitations; for `wish`, open tables.
+        link: for `stop`, without a game it stops all emails; for `noinvite`, invitations; for `noplayers`,
+            those about the players of games in the reader's charge; for `wish`, those about open tables.
         only_talk: it is that of an email about nothing but table talk, and stops only these.
     """
     if link.purpose == "noinvite":
         refuse_invitations(link.person_id, True)
+    elif link.purpose == "noplayers":
+        refuse_player_news(link.person_id, True)
     elif link.purpose == "wish":
         with transaction() as session:
             session.execute(delete(Wish).where(Wish.person_id == link.person_id))
@@ -46,6 +49,12 @@ def refuse_invitations(person_id: int, refuse: bool) -> None:
     """Keep all further invitations from a person, or let them through again; nobody else learns of it."""
     with transaction() as session:
         session.get_one(Person, person_id).no_invitations = refuse
+
+
+def refuse_player_news(person_id: int, refuse: bool) -> None:
+    """Stop or resume emails to a person about the players of games that they organise or moderate."""
+    with transaction() as session:
+        session.get_one(Person, person_id).no_player_news = refuse
 
 
 def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:

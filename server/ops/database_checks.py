@@ -22,7 +22,11 @@ from server.store.models import Person
 CAUSES = (
     ("password authentication failed", "correct the password in BYZANZ_DATABASE_URL"),
     ("no password supplied", "write user and password into BYZANZ_DATABASE_URL"),
-    ("no pg_hba.conf entry", "allow this machine and user in pg_hba.conf of PostgreSQL"),
+    ("pg_hba.conf", "allow this machine and user in pg_hba.conf of PostgreSQL"),
+    (
+        "permission denied",
+        "let this user own the database and its tables, or correct the user in BYZANZ_DATABASE_URL",
+    ),
     ("does not exist", "create it in PostgreSQL (createdb, createuser), or correct BYZANZ_DATABASE_URL"),
     ("connection refused", "start PostgreSQL, or correct host and port in BYZANZ_DATABASE_URL"),
     ("could not translate host name", "correct the host in BYZANZ_DATABASE_URL, or the DNS"),

@@ -20,8 +20,8 @@ COMPUTING = (
 )
 """What code raises that computes from wrong data, or computes wrongly."""
 _COMPUTERS = {module.__name__ for module in (dataclasses, decimal, json.decoder)} | {"builtins"}
-"""The modules whose errors of these kinds are meant; those of other libraries tell of the machine, such as that a time
-zone is not installed."""
+"""Errors of these kinds count only if these modules define them: other libraries also raise subclasses of them when
+something is wrong with the machine, such as a time zone that is not installed."""
 
 
 def is_fault(error: BaseException) -> bool:
@@ -33,7 +33,7 @@ def is_fault(error: BaseException) -> bool:
 
 
 def is_of_computing(error: BaseException) -> bool:
-    """Whether an error tells that something was computed wrongly; while a log is read, its rules or it are at fault."""
+    """Whether an error shows that something was computed wrongly; while a log is read, it or its rules are to blame."""
     kind = type(error)
     return kind.__module__ in _COMPUTERS and issubclass(kind, COMPUTING)
 

@@ -19,7 +19,7 @@ from server.play.followed import Followed
 from server.store import log
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Snapshot
-from server.store.rows import AnyGame
+from server.store.rows import AnyGame, AnyPerson, SeatRow
 from server.store.table import Table
 
 
@@ -129,6 +129,13 @@ class Position:
 def seats_of(session: Session, game_id: str) -> Sequence[Seat]:
     """The seats of a game, in order."""
     return session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)).all()
+
+
+def organiser_name(seats: Sequence[Seat] | Sequence[SeatRow], organiser: AnyPerson | None) -> str:
+    """The organiser's name at a table: that of their seat, else that of their account; empty if nobody organises it."""
+    if organiser is None:
+        return ""
+    return next((seat.name for seat in seats if seat.person_id == organiser.id), organiser.name)
 
 
 def current(table: Table) -> Position:

@@ -91,6 +91,7 @@ SENTENCES = {
     "silent": N_("the person has turned off emails"),
     "silent_here": N_("the person has turned off emails about this game"),
     "no_invitations": N_("the person wants no invitations"),
+    "no_player_news": N_("the person wants no emails about the players of their games"),
     "not_seated": N_("the person no longer has this seat"),
     "has_left": N_("the person has left the game"),
     "turn_over": N_("the turn is over"),

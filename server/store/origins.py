@@ -15,6 +15,8 @@ from sqlalchemy.orm import Session
 from server.config import settings
 
 _DIGITS = 12
+_LOCK = int.from_bytes(b"origins")
+"""The number of the lock, which nothing else takes."""
 _networks: ContextVar[tuple[str, ...]] = ContextVar("networks", default=())
 
 
@@ -38,11 +40,11 @@ def current() -> str | None:
 
 
 def wait_for_others(session: Session) -> None:
-    """Let requests from the same largest network wait for each other until their transactions end.
+    """Let visitors' requests that count by networks wait for each other until their transactions end.
 
-    What counts by networks does this before it locks or stores anything else: otherwise requests at the same moment
-    would not count each other on PostgreSQL. SQLite has one writer at a time.
+    They do this before they lock or store anything else: otherwise requests at the same moment would not count each
+    other on PostgreSQL. One lock serves all of them, since they count towards a total for everybody, too. SQLite has
+    one writer at a time.
     """
-    mine = current()
-    if mine is not None and session.get_bind().dialect.name == "postgresql":
-        session.execute(select(func.pg_advisory_xact_lock(int(mine.split()[-1], 16))))
+    if current() is not None and session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(_LOCK)))

@@ -66,6 +66,7 @@ class PersonRow:
     time_zone: str | None
     silent: bool
     no_invitations: bool
+    no_player_news: bool
     unreachable: Fact | None
     suppressed: Fact | None
     cadence: str

@@ -73,6 +73,7 @@ SETS = {
     "talk.note": "saves the notes",
     "leave.leave": "gives up a seat, or switches the autopilot",
     "seat_offers.offer": "offers a seat, or ends that",
+    "unsubscribe.refuse_player_news": "stops or resumes emails about players",
     "unsubscribe.unsubscribe": "sets which emails are sent",
     "tables.stop": "ends a subscription",
     "moderation.desk.clear": "closes an alert",

@@ -21,6 +21,7 @@ LOOKS = {
     '<button style="width: 16px; height: 30px; padding: 0">x</button>': "a target of 16×30 px: <button > “x”",
     '<button style="width: 99px; height: 40px">one</button><button style="margin-left: -9px">or</button>': "one on ",
     '<details><summary style="height: 12px">more</summary>text</details>': "a target of",
+    "<details><summary>more</summary> <div></div></details>": "nothing is folded: <details > “more”",
 }
 AXE = {
     "<button style='width: 30px; height: 30px'></button>": "button-name",

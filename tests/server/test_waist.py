@@ -34,6 +34,7 @@ READERS = {
         "Unwarned",
         "admit",
         "forget",
+        "note_operator",
         "LONGEST_REASON",
         "standing",
         "use",

@@ -43,6 +43,8 @@ ANSWERS = {
     "POST /i/<token>": "404 409 409 404 404 409 404 404",
     "GET /n/<token>": "404 200 200 200 404 200 404 200",  # it is about an address, not about a game
     "POST /n/<token>": "404 400 400 400 404 400 404 400",
+    "GET /z/<token>": "404 200 200 200 404 200 404 200",  # it is about a person, not about a game
+    "POST /z/<token>": "404 400 400 400 404 400 404 400",
     "GET /o/<token>": "404 200 200 404 404 404 404 404",
     "POST /o/<token>": "404 409 409 404 404 404 404 404",
     "GET /join/<game_id>": "200 200 200 200 200 200 200 200",
@@ -168,6 +170,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /t/<token>/offer": {"seat": "1"},
     "POST /m/<game_id>/offer": {"seat": "1", "do": "offer", "reason": "x"},
     "POST /n/<token>": {"do": "nonsense"},
+    "POST /z/<token>": {"do": "nonsense"},
     "POST /c/<token>": {"do": "nonsense"},
     "POST /x/<token>": {"do": "nonsense"},
     "POST /account/address": {"do": "nonsense"},
@@ -202,6 +205,7 @@ DOORS = {
     "o": "organise",
     "u": "stop",
     "n": "noinvite",
+    "z": "noplayers",
     "k": "keep",
     "w": "wish",
     "c": "move",

@@ -23,7 +23,7 @@ from tests.support.forms import log_in
 
 BASE = "https://byzanz.test"
 PURPOSES: tuple[links.Purpose, ...] = (
-    *("seat", "invite", "organise", "stop", "signin", "feed", "noinvite", "keep", "wish"),
+    *("seat", "invite", "organise", "stop", "signin", "feed", "noinvite", "noplayers", "keep", "wish"),
     *("move", "object"),
 )
 UNKNOWN = "a" * 26
@@ -198,7 +198,7 @@ def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str
             expires = now + timedelta(hours=1)
             made[purpose] = links.issue(session, purpose, person.id, now, expires_at=expires)
         else:
-            game = None if purpose in ("feed", "noinvite", "wish", "move", "object") else game_id
+            game = None if purpose in ("feed", "noinvite", "noplayers", "wish", "move", "object") else game_id
             made[purpose] = links.issue(session, purpose, person.id, now, game)
     return {purpose: links.token(link) for purpose, link in made.items()}
 

@@ -156,7 +156,7 @@ def _from_status(blocks: list[dict[str, str]], message: Part) -> BounceReport | 
         action = fields.get("action", "").partition(" ")[0].lower()
         status = _STATUS.search(fields.get("status", ""))
         said = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
-        diagnostic = f"{status[0] if status else ''} {said}".strip()
+        diagnostic = _with_status(status[0] if status else "", said)
         known = action in ("failed", "delayed", *_SUCCESSES)
         if action == "failed" or (not known and status and status[1] == "5"):
             return _given_up(said.strip(), status[0] if status else "", message)
@@ -166,11 +166,16 @@ def _from_status(blocks: list[dict[str, str]], message: Part) -> BounceReport | 
     return DELIVERED if delivered else None
 
 
+def _with_status(status: str, said: str) -> str:
+    """Return what a mail server said, behind the status unless the words have it."""
+    return said.strip() if status and status in said else f"{status} {said}".strip()
+
+
 def _given_up(said: str, status: str, message: Part) -> BounceReport:
     """Return why a mail was given up: by the reply that the report quotes or, if there is none, by its words."""
     words = "" if said or (status and not status.endswith(".0.0")) else _words(message)
     cause = causes.cause_of(said or words, status)
-    diagnostic = f"{status} {said or _telling_line(words, cause)}".strip()
+    diagnostic = _with_status(status, said or _telling_line(words, cause))
     return BounceReport(cause, quoted(diagnostic) if diagnostic else Fact("not_delivered"))
 
 

@@ -6,11 +6,14 @@ A library reads the markup as browsers do. Its cost is bounded before: nesting i
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from server.mail.incoming.lines import asks
 
 RULE = "_" * 32
 """The line that stands for a horizontal rule, and for what a mail program marks as the beginning of a quote."""
@@ -22,6 +25,8 @@ MOST_RULES = 20
 """Rules of a style sheet that hide something and are read."""
 MOST_HIDDEN = 5000
 """Elements that style sheets hide; a sheet that hides more is not read any further."""
+LONGEST_EMOJI = 16
+"""Characters: a family of four has seven."""
 _FORMATS = frozenset(
     ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
 )
@@ -319,6 +324,13 @@ def _begins_quote(node: LexborNode) -> bool:
     return marked or _QUOTE_LINE.search((node.attributes.get("style") or "")[:2000]) is not None
 
 
+def _emoji(node: LexborNode) -> str:
+    """Return the emoji that a mail program has put in as a picture; nothing for other pictures."""
+    instead = (node.attributes.get("alt") or "")[:LONGEST_EMOJI].strip()
+    drawn = any(asks(char) or unicodedata.category(char) == "So" for char in instead)
+    return instead if drawn and not any(map(str.isalnum, instead)) else ""
+
+
 class _TextBuilder:
     """Collects lines while nodes are read."""
 
@@ -336,6 +348,8 @@ class _TextBuilder:
         name = node.tag or ""
         if name == "-text":
             self._add_text(node.text_content or "", look)
+        elif name == "img" and not ends:
+            self._add_text(_emoji(node), look)
         elif name in _SPACED:
             self._pieces.append(" ")
         elif name == "br":

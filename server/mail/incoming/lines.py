@@ -7,7 +7,8 @@ import unicodedata
 
 _COLONS = str.maketrans("∶꞉։፡፥፦׃՝", "::::::::")
 """What stands for a colon in some scripts; Unicode's compatibility forms cover the others."""
-_QUESTIONS = dict.fromkeys(map(ord, "？؟;՞፧⁇⁈⁉‽❓❔¿⸮﹖꘏"), "?")
+_ASKING = re.compile(r"QUESTION|INTERROBANG|THINKING FACE$")
+"""What Unicode names marks and emoji that ask."""
 LONGEST_MARK = 10
 """Characters of a line without letters and digits that is no obstacle to the moves around it."""
 _COMMAS = str.maketrans(dict.fromkeys(",،、﹑؛", " "))
@@ -33,10 +34,10 @@ def visible(line: str) -> str:
 def normalize_line(line: str) -> str:
     """Normalise a line for parsing: no invisible characters, emoji, smileys, bullets, quotes or final punctuation.
 
-    Question marks of all scripts stay, as `?`: a question is no move.
+    Whatever `asks` stays, as `?`: a question is no move.
     """
     kept = []
-    for char in unicodedata.normalize("NFKC", line.translate(_QUESTIONS)):
+    for char in unicodedata.normalize("NFKC", "".join("?" if asks(char) else char for char in line)):
         kind = unicodedata.category(char)
         if kind == "Pd":
             kept.append("-")
@@ -50,6 +51,13 @@ def normalize_line(line: str) -> str:
     text = f"{text[:-1]}?" if text.endswith(";") else text  # the question mark of Greek
     text = _BULLET.sub("", text, count=1) if _BULLET.match(text) else text
     return text.strip(_QUOTES).rstrip(_STOPS).strip(_QUOTES + " ")
+
+
+def asks(char: str) -> bool:
+    """Whether a character makes a question of its line: a question mark of any script, or a thinking face."""
+    if unicodedata.category(char)[0] not in "PS":
+        return False
+    return _ASKING.search(unicodedata.name(char, "")) is not None
 
 
 def says_something(text: str) -> bool:

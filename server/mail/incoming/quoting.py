@@ -164,7 +164,7 @@ class OwnText:
 
 
 def own_lines(text: str, name: str = "", *, talk: bool = False) -> tuple[OwnLine, ...]:
-    """Return the lines of `own_text`, knowing only the name of the writer."""
+    """Return the lines that `own_text` finds when only the writer's name is known."""
     return own_text(text, Known((name,)), talk=talk).lines
 
 

@@ -39,7 +39,7 @@ RETENTION = timedelta(days=90)
 PURGED_AT_ONCE = 500
 LARGEST_SEARCHED = 256 * 1024
 """Bytes of a mail in which heads of logs are looked for: its header, and what it quotes."""
-STOPS: tuple[links.Purpose, ...] = ("stop", "noinvite", "wish")
+STOPS: tuple[links.Purpose, ...] = ("stop", "noinvite", "noplayers", "wish")
 """The purposes of the links that stop emails."""
 COMPLAINTS = "complaints"
 """The local part of the address to which feedback loops send their reports."""

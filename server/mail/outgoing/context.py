@@ -125,7 +125,9 @@ def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]
         {
             "title": title_of(game.slug),
             "game": one_line(game.name),
-            "organiser": one_line(host.name) if (host := hosts[game.id]) else "",
+            "organiser": one_line(
+                positions.organiser_name(positions.seats_of(session, game.id), hosts[game.id])
+            ),
             "own_game": game.organiser_id == rows.person.id,
             "link": links[game.id],
         }
@@ -169,7 +171,7 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
         "names": tuple(one_line(seat.name) for seat in table.seats),
         "me": rows.seat.seat if rows.seat else None,
-        "organiser": one_line(organiser.name) if organiser else "",
+        "organiser": one_line(positions.organiser_name(table.seats, organiser)),
         "result": result,
         "head": game.head,
         "hash": game.head_hash,

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from server.config import settings
 from server.mail.outgoing import digest, relevance
 from server.mail.outgoing.relevance import MailRows
-from server.store import links, outbox
+from server.store import links, mail_kinds, outbox
 from server.store.models import Link
 from server.store.rows import LinkRow
 
@@ -35,12 +35,15 @@ PURPOSES: dict[str, links.Purpose] = {
 """Which of its reader's links each kind of mail carries."""
 
 
-STOPS: dict[str, links.Purpose] = {
-    "digest": "stop",
-    **dict.fromkeys(relevance.INVITATIONS, "noinvite"),
-    "wish": "wish",
+STOPS: dict[mail_kinds.Stop, links.Purpose] = {
+    "all": "stop",
+    "invitations": "noinvite",
+    "players": "noplayers",
+    "open tables": "wish",
 }
-"""The links that stop more than the mails of a game."""
+"""The links that stop more than the mails of a game, by what they stop."""
+FAREWELLS = frozenset({"cancelled", "former"})
+"""What people without a seat in a game get is the last mail about it; only an invitation could follow."""
 STOP_TALK = "?do=talk"
 """What is added to the link that stops a game's emails, so that it stops only emails about table talk alone."""
 
@@ -50,7 +53,7 @@ class MailLinks:
     """The addresses that a mail carries; None where it has none.
 
     Args:
-        stop: stops the mails of a game; in a digest all mails, in an invitation or about open tables these.
+        stop: stops the mails of a game, or what else the kind of the mail names.
         stop_address: the email address that does the same.
         stops_all: it stops all mails, not those of one game.
         reply: the email address to which moves are sent, or in emails about table talk, words.
@@ -135,12 +138,10 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
 
 
 def _wanted_stop(rows: MailRows) -> Wanted | None:
-    """Return the link with which a reader unsubscribes: from a game, where that ends this kind of mail, or from all."""
-    kind = rows.mail.kind
-    if kind in STOPS:
-        return (STOPS[kind], None, None)
-    about_game = rows.game is not None and rows.seat is not None
-    if about_game and (relevance.is_stopped_by_game(kind) or not relevance.may_be_stopped(kind)):
-        assert rows.game is not None
+    """Return the link with which a reader unsubscribes: from what the kind of mail names, or from a game."""
+    kind, stop = rows.mail.kind, mail_kinds.of(rows.mail.kind).stop
+    if stop in STOPS:
+        return (STOPS[stop], None, None)
+    if rows.game is not None and (rows.seat is not None or kind in FAREWELLS):
         return ("stop", rows.game.id, None)
-    return STOP_ALL if relevance.may_be_stopped(kind) else None
+    return STOP_ALL if stop else None

@@ -12,15 +12,13 @@ from sqlalchemy.orm import Session
 from server import play
 from server.community import blocks
 from server.mail.outgoing import said
-from server.store import outbox
+from server.store import mail_kinds, outbox
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Link, Mail, Person, Seat
 from server.store.rows import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
 from server.store.table import Table, load
 
-REQUESTED = frozenset(
-    {"signin", "fresh", "confirm", "seated", "answer", "games", "keep", "move", "moving", "moved"}
-)
+REQUESTED = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop is None)
 """Mails that a person has just requested, and those about a change of address: unsubscribing does not stop them."""
 FOR_SEATED = frozenset(
     {"seated", "turn", "remind", "timeout", "autopilot", "over", "act", "replaced", "talk"}
@@ -28,7 +26,7 @@ FOR_SEATED = frozenset(
 """Mails to people who hold a seat and have not left it."""
 LATEST = timedelta(days=1)
 """How late an email with a link that expires may be; later it only says that its reader may ask once more."""
-INVITATIONS = frozenset({"invite", "nudge", "held"})
+INVITATIONS = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop == "invitations")
 """Mails that invite: a reader may want none of them, ever."""
 ABOUT_OTHERS = frozenset({"refused", "vacant"})
 """Mails to the people in charge of a game about another player's seat."""
@@ -97,6 +95,8 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
         raise Outdated(Fact("silent"))
     if mail.kind in INVITATIONS and (person.no_invitations or _is_blocked(session, person.id, table)):
         raise Outdated(Fact("no_invitations"))  # the same for both: no moderator's page tells of a block
+    if person.no_player_news and mail_kinds.of(mail.kind).stop == "players":
+        raise Outdated(Fact("no_player_news"))
     if seat is not None and seat.silent and is_stopped_by_game(mail.kind):
         raise Outdated(Fact("silent_here"))
     if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):

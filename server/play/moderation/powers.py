@@ -1,4 +1,4 @@
-"""The one door of moderators' powers: who may use one, and the deed that each use leaves.
+"""The one door of moderators' powers: who may use one, and the deed that each use leaves, also at the shell.
 
 Nobody decides about a table at which they sit or ever sat, or at which somebody is whom they block. Blocks against a
 moderator do not count: a player could block all of them, and a refusal would reveal the block. Neither do invitations,
@@ -35,6 +35,8 @@ POWERS = frozenset(
     }
 )
 """Everything that moderators can do: acts of the log, then what stands beside it."""
+OPERATORS = frozenset({"erase", "move", "stop_move"})
+"""What the operator does about a person at the shell."""
 ERASING = frozenset({"erase", ERASE_MODERATOR})
 NEVER = frozenset({"!look", "!void", "!replace"}) | ERASING
 """What a moderator with a stake can never do, even if there is no other moderator."""
@@ -189,6 +191,8 @@ def use(
     if _SIGNED.search(re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", by.reason).lower())):
         raise InvalidInput("Give the reason without your seat; the server adds it.", field="reason")
     reason = by.reason if longest is None else _clean(by.reason, longest, stake)
+    if about_id is not None and power in ERASING:
+        _check_nameless(reason, session.get_one(Person, about_id))
     reason = stake.signed(reason) if stake is not None else reason
     deed = ModeratorAction(
         power=power, game_id=game_id, person_id=by.person_id, about_id=about_id, reason=reason, at=now
@@ -197,13 +201,32 @@ def use(
     return deed
 
 
+def note_operator(session: Session, power: str, reason: str, now: datetime, *, about_id: int) -> None:
+    """Leave the deed of what the operator does about a person; the caller does the rest in the same transaction.
+
+    Raises:
+        InvalidInput: there is no reason, or it contains a name or an address.
+    """
+    assert power in OPERATORS, power
+    reason = _clean(reason, LONGEST_REASON)
+    _check_nameless(reason, session.get_one(Person, about_id))
+    session.add(ModeratorAction(power=power, person_id=None, about_id=about_id, reason=reason, at=now))
+
+
 def forget(session: Session, person_id: int) -> None:
     """Delete the reasons that moderators gave about a person who is erased, but for that of the erasure."""
     about = (ModeratorAction.about_id == person_id, ModeratorAction.power.not_in(ERASING))
     session.execute(update(ModeratorAction).where(*about).values(reason=None))
 
 
-def _clean(text: str, longest: int, stake: Stake | None) -> str:
+def _check_nameless(reason: str, person: Person) -> None:
+    """Refuse a reason with the name of the person whom it is about, or with any email address."""
+    names = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in (person.name, person.handle) if name]
+    if re.search("|".join([r"\S@\S", *names]), reason, re.IGNORECASE):
+        raise InvalidInput("Give the reason without name and address: it is kept.", field="reason")
+
+
+def _clean(text: str, longest: int, stake: Stake | None = None) -> str:
     """Return a reason as one line that has room for the signature."""
     reason = " ".join(unicodedata.normalize("NFC", text).split())
     most = longest - len(stake.signed("") if stake is not None else "")

@@ -13,7 +13,8 @@ from server.store.engine import Base, UtcTime
 class Link(Base):
     """A capability link; the token is stored nowhere.
 
-    `purpose`: seat, stop, invite, organise, signin, reply, talk, feed, noinvite, keep, wish, move, object.
+    `purpose`: seat, stop, invite, organise, signin, reply, talk, feed, noinvite, noplayers, keep, wish, move,
+    object.
     """
 
     __tablename__ = "link"

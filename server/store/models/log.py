@@ -61,12 +61,12 @@ class Snapshot(Base):
 
 
 class ModeratorAction(Base):
-    """A use of a moderator's power; the log itself names nobody. The table is `deed`."""
+    """A use of a power by a moderator or the operator; the log itself names nobody. The table is `deed`."""
 
     __tablename__ = "deed"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
-    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
-    """The moderator."""
+    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True)
+    """The moderator; None: the operator, at the shell."""
     at: Mapped[datetime] = mapped_column(UtcTime)
     power: Mapped[str] = mapped_column(String(10))
     """One of `powers.POWERS`; `act` for entries from before this was kept."""

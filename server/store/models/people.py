@@ -38,6 +38,8 @@ class Person(Base):
     """Has accepted an invitation, sent some or signed in; until then only a few invitations a day reach them."""
     no_invitations: Mapped[bool] = mapped_column(default=False)
     """Wants no invitations, ever."""
+    no_player_news: Mapped[bool] = mapped_column(default=False)
+    """Wants no emails about the players of games that they organise or moderate."""
     unreachable: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """Why email does not arrive: what a mail server replied, or `tried_again` if it only did not take it in time."""
     suppressed: Mapped[Fact | None] = mapped_column(FactColumn, default=None)

@@ -208,6 +208,8 @@ def save() -> ResponseReturnValue:
                 subscriptions.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":
                 subscriptions.mute_all(me.id, do == "mute-all", now)
+            case "player-news":
+                subscriptions.refuse_player_news(me.id, False)
             case "feed":
                 login.renew_feed(me.id, now)
             case _:

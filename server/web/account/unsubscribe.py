@@ -1,4 +1,4 @@
-"""The page behind the link that stops emails, of one game or of all; it needs no cookie."""
+"""The pages behind the links that stop emails of one game, of all, or about players; they need no cookie."""
 
 from __future__ import annotations
 
@@ -100,4 +100,34 @@ def _unsubscribe_page(token: str, refusal: Refused | None = None) -> ResponseRet
     return (page, refusal.status) if refusal else page
 
 
+@blueprint.get("/z/<token>")
+def player_news_form(token: str) -> ResponseReturnValue:
+    """Show a button that stops or resumes emails about the players of games in the reader's charge."""
+    return _player_news_page(token)
+
+
+@blueprint.post("/z/<token>")
+@limiter.limit("30/minute")
+def refuse_player_news(token: str) -> ResponseReturnValue:
+    """Stop or resume emails about players; without a choice, as mail clients post it (RFC 8058), stop them.
+
+    It answers with a page instead of a redirect, which mail clients would not follow.
+    """
+    with reading() as session:
+        link = links.find(session, "noplayers", token, utc_now()) or unknown_link(token)
+    do = flask.request.form.get("do", "stop")
+    if do not in ("stop", "undo"):
+        flask.abort(400)
+    subscriptions.refuse_player_news(link.person_id, do == "stop")
+    return _player_news_page(token)
+
+
+def _player_news_page(token: str) -> ResponseReturnValue:
+    with reading() as session:
+        link = links.find(session, "noplayers", token, utc_now()) or unknown_link(token)
+        person = session.get_one(Person, link.person_id)
+        return render_template("account/no_player_news.html", refused=person.no_player_news)
+
+
+csrf.exempt(refuse_player_news)
 csrf.exempt(unsubscribe)  # authorised by the token in the URL

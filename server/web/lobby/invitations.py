@@ -19,6 +19,7 @@ from server.config import settings
 from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.lobby import create, invitations, names, notify, offers, organiser, rematch, time_control
+from server.lobby.seats import has_name
 from server.mail import subscriptions
 from server.play import history, lengths, positions
 from server.store import links
@@ -48,7 +49,8 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             seats=(seats := positions.seats_of(session, found.game.id)),
             fixed=history.fixed_cuts(seats),
             shown=shown_of(session, seats),
-            organiser=session.get(Person, found.game.organiser_id or 0),
+            organiser=(host := session.get(Person, found.game.organiser_id or 0)),
+            organiser_name=positions.organiser_name(seats, host),
             title=games.title_of(found.game.slug),
             follows=rematch.game_before(session, found.game.id) is not None,
             length=lengths.estimate(session, found.game, seats),
@@ -72,8 +74,7 @@ def shown_of(session: Session, seats: Sequence[Seat]) -> dict[int, reliability.S
 
 def _offered_name(found: invitations.Invitation) -> str:
     """Return the name that an invited person has used before, else the one the organiser gave them."""
-    never = found.person.name == validation.name_from_address(found.person.email or "")
-    return found.seat.name if found.seat and never else found.person.name
+    return found.seat.name if found.seat and not has_name(found.person) else found.person.name
 
 
 @blueprint.post("/i/<token>")

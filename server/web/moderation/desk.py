@@ -39,6 +39,8 @@ blueprint = Blueprint("desk", __name__)
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 OUTAGE_HOURS = (1, 6, 24, 72, 168)
 """How long ago an outage of our own mail server may have begun."""
+ADMINISTRATOR = "administrator"
+"""Selects the actions that the administrator took at the shell."""
 PAGE_SIZE = 50
 """Games, or actions, on one page."""
 
@@ -203,13 +205,13 @@ def _open_turns(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
 
 @blueprint.get("/deeds")
 def actions() -> ResponseReturnValue:
-    """Show the moderators' actions and looks, newest first, by moderator and by game."""
+    """Show the actions and looks of the moderators and the administrator, newest first, by who and by game."""
     query = flask.request.args
     page = _page(query.get("page", ""))
     with reading() as session:
         moderators = _moderators(session)
         filters = {
-            "by": _choice(query.get("by", ""), [str(person.id) for person in moderators]),
+            "by": _choice(query.get("by", ""), [ADMINISTRATOR, *(str(person.id) for person in moderators)]),
             "game": _text(query.get("game", "")).lower(),
             "what": _choice(query.get("what", ""), ("look", "act")),
         }
@@ -229,15 +231,18 @@ def actions() -> ResponseReturnValue:
 
 
 def _select_actions(by: str, game: str, what: str) -> Select[*tuple[Any, ...]]:
-    """Return the query of actions, each with its entry and game if it has them, its moderator and whom it is about."""
+    """Return the query of actions, each with its entry and game if it has them, its moderator and whom it is about.
+
+    The administrator's have no moderator.
+    """
     about = aliased(Person)
     entry = (Entry.game_id == ModeratorAction.game_id) & (Entry.seq == ModeratorAction.seq)
     query = select(ModeratorAction, Entry, Game, Person, about).outerjoin(Entry, entry)
     query = query.outerjoin(Game, Game.id == ModeratorAction.game_id)
-    query = query.join(Person, Person.id == ModeratorAction.person_id)
+    query = query.outerjoin(Person, Person.id == ModeratorAction.person_id)
     query = query.outerjoin(about, about.id == ModeratorAction.about_id)
     if by:
-        query = query.where(ModeratorAction.person_id == int(by))
+        query = query.where(ModeratorAction.person_id == (None if by == ADMINISTRATOR else int(by)))
     if game:
         query = query.where(ModeratorAction.game_id == game)
     if what:

@@ -42,6 +42,7 @@ from tests.support.moving import (
 )
 
 OTHER = Guest("Zoe", "zoe@smyrna.example")
+WHY = "lost mailbox"
 HOUR = timedelta(hours=1)
 
 
@@ -393,7 +394,7 @@ def test_two_who_have_met_are_not_joined_in_any_browser(ann: int) -> None:
     with pytest.raises(NotOne):
         addresses.confirm(token("move"), NOW, signed_in=ann, join=True)
     with pytest.raises(NotOne):
-        addresses.move(ann, OTHER.address, NOW, join=True)
+        addresses.move(ann, OTHER.address, NOW, reason=WHY, join=True)
     assert mailed("moving") == []
 
 
@@ -456,7 +457,7 @@ def test_an_erasure_that_was_interrupted_lets_nobody_move(ann: int, monkeypatch:
 def test_an_erased_account_asks_for_nothing(ann: int) -> None:
     erasure.erase(ann, NOW)
     before = everything()
-    for change in (addresses.ask, addresses.move):
+    for change in (addresses.ask, partial(addresses.move, reason=WHY)):
         with pytest.raises(Closed):
             change(ann, NEW, NOW)
     assert everything() == before
@@ -529,7 +530,7 @@ def test_stopped_clocks_go_on_when_the_new_address_is_there(table: Callable[...,
         person.unreachable, person.suppressed, person.lost_at = said, said, NOW
         turn = update(Turn).where(Turn.game_id == game.id, Turn.seat == 0)
         session.execute(turn.values(refused=said, refused_at=NOW, started_at=NOW))
-    addresses.move(player, NEW, NOW)
+    addresses.move(player, NEW, NOW, reason=WHY)
     post(NOW)
     tick(NOW + DAY)
     person = row(player)
@@ -552,7 +553,7 @@ def everything_sent_to(person_id: int) -> list[Mail]:
 
 
 def test_an_operators_change_tells_both_mailboxes_and_waits_a_day(ann: int) -> None:
-    addresses.move(ann, NEW, NOW)
+    addresses.move(ann, NEW, NOW, reason=WHY)
     sent = post(NOW).sent
     assert {message["To"].addresses[0].addr_spec for message in sent} == {ANN.address, NEW}
     assert all("operator" in str(message.get_body(("plain",))) for message in sent)
@@ -563,7 +564,7 @@ def test_an_operators_change_tells_both_mailboxes_and_waits_a_day(ann: int) -> N
 
 @pytest.mark.parametrize(("purpose", "kind"), [("move", "move"), ("object", "moving")])
 def test_both_mailboxes_can_stop_an_operators_change(ann: int, purpose: links.Purpose, kind: str) -> None:
-    addresses.move(ann, NEW, NOW)
+    addresses.move(ann, NEW, NOW, reason=WHY)
     addresses.stop_by_link(purpose, token(kind), NOW + 20 * HOUR)
     assert tick(NOW + 4 * DAY) == 0
     assert row(ann).email == ANN.address
@@ -571,14 +572,14 @@ def test_both_mailboxes_can_stop_an_operators_change(ann: int, purpose: links.Pu
 
 def test_a_mistyped_address_that_takes_no_email_does_not_become_anybodys(ann: int) -> None:
     typo = "ann.new@smyrna.exmaple"
-    addresses.move(ann, typo, NOW)
+    addresses.move(ann, typo, NOW, reason=WHY)
     post(NOW)
     deliverability.handle_bounce(mailed("move")[-1].id, Fact("text", {"text": "no such user"}), NOW + HOUR)
     tick(NOW + DAY)
     assert row(ann).email == ANN.address
     (told,) = post(NOW + DAY).to(ANN.address)
     assert "does not accept email" in str(told.get_body(("plain",)))
-    addresses.move(ann, typo, NOW + DAY)
+    addresses.move(ann, typo, NOW + DAY, reason=WHY)
     post(NOW + DAY)
     tick(NOW + 3 * DAY)
     assert row(ann).email == typo, "it is tried again"
@@ -587,12 +588,12 @@ def test_a_mistyped_address_that_takes_no_email_does_not_become_anybodys(ann: in
 def test_an_operator_says_whether_an_account_joins(ann: int) -> None:
     other = signed_in_once(OTHER)
     with pytest.raises(Closed):
-        addresses.move(ann, OTHER.address, NOW)
+        addresses.move(ann, OTHER.address, NOW, reason=WHY)
     with pytest.raises(Closed):
-        addresses.move(ann, NEW, NOW, join=True)
+        addresses.move(ann, NEW, NOW, reason=WHY, join=True)
     with pytest.raises(InvalidInput):
-        addresses.move(ann, ANN.address, NOW)
-    addresses.move(ann, OTHER.address, NOW, join=True)
+        addresses.move(ann, ANN.address, NOW, reason=WHY)
+    addresses.move(ann, OTHER.address, NOW, reason=WHY, join=True)
     post(NOW)
     tick(NOW + DAY)
     assert (row(ann).email, row(other).email) == (OTHER.address, None)

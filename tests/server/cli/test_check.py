@@ -299,6 +299,34 @@ def test_a_position_that_cannot_be_shown_does_not_end_the_check(
     assert "WRONG views" in said
 
 
+def test_a_look_at_one_position_says_what_it_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, words = tmp_path / "goof.py", ["--seats", "2", "--at"]
+    path.write_text(
+        f"{GOOFSPIEL.read_text()}\n"
+        "    def moves(self, state, seat):\n"
+        "        found = super().moves(state, seat)\n"
+        "        return found + found[:1] if len(state.position.to_come) == 5 else found\n"
+    )
+    assert main(["check", str(path), *words, "0"]) == 0
+    summary, left_out = capsys.readouterr().out.splitlines()[-2:]
+    assert "found no fault at position 0 in 1 games" in summary
+    assert left_out.startswith("Faults at other positions are not shown: ")
+    assert "listed is accepted (2 players, position " in left_out
+    assert left_out.endswith("Each check stops at its first fault; leave out --at to see all of these.")
+    assert main(["check", str(path), "--games", "1", "--seats", "2"]) == 1
+    told = capsys.readouterr().out
+    assert "other position" not in told
+    again = re.search(r"--at (\d+)", told)
+    assert again is not None
+    assert main(["check", str(path), *words, again[1]]) == 1
+    assert f" found a fault at position {again[1]} in 1 games" in capsys.readouterr().out
+    path.write_text(GOOFSPIEL.read_text())
+    assert main(["check", str(path), *words, "3"]) == 0
+    assert capsys.readouterr().out.endswith("\nNo check found a fault at another position.\n")
+
+
 def test_the_move_that_is_played_for_the_absent_is_told_without_looking_for_cards(application: Flask) -> None:
     """`take spice` names a pile of the market, which the mail once looked up as a card."""
     told = drawn.module(rules_of("byzanz"), "mail.html").missed

@@ -29,7 +29,7 @@ from server.cli import main
 from server.config.home import create_key
 from server.ops import doctor, logs, serve
 from server.store import engine, totals
-from server.store.models import Mail
+from server.store.models import Mail, ModeratorAction, Person
 from tests.conftest import NOW, Table
 from tests.support.short_games import finish
 from tests.support.signals import terminate_through_another_thread
@@ -204,7 +204,7 @@ BAD_WISHES = [
     (["new", "byzanz", "--player", "ann@example.org"], "there is no database"),
     (["export", "nosuchgame"], "there is no database"),
     (["moderator", "add", "ann@example.org"], "there is no database"),
-    (["person", "erase", "nobody@example.org", "--yes"], "there is no database"),
+    (["person", "erase", "nobody@example.org", "--yes", "--reason", "x"], "there is no database"),
     (["serve"], "BYZANZ_MAIL_URL"),
     (["web"], "BYZANZ_MAIL_URL"),
     (["scheduler"], "BYZANZ_MAIL_URL"),
@@ -525,13 +525,73 @@ def test_a_person_is_exported_and_erased(on_database: Run, tmp_path: Path) -> No
     status, _, error = on_database("person", "erase", "ann@example.org")
     assert (status, "--yes" in line(error)) == (2, True)
     assert on_database("moderator", "list")[1] == "ann@example.org\n"
-    assert on_database("person", "erase", "ann@example.org", "--yes")[:2] == (0, "Erased.\n")
+    erase = ("person", "erase", "ann@example.org", "--yes", "--reason")
+    assert on_database(*erase, "asked by phone")[:2] == (0, "Erased.\n")
     assert on_database("moderator", "list")[1] == ""
-    assert on_database("person", "erase", "ann@example.org", "--yes")[0] == 1
+    assert on_database(*erase, "asked by phone")[0] == 1
+
+
+def deeds() -> list[tuple[str, int | None, str | None]]:
+    """The operator's deeds, oldest first: power, whom it concerns, and the reason."""
+    with engine.reading() as session:
+        own = select(ModeratorAction).where(ModeratorAction.person_id.is_(None)).order_by(ModeratorAction.id)
+        return [(deed.power, deed.about_id, deed.reason) for deed in session.scalars(own)]
+
+
+WITHOUT_REASON = [
+    (["erase", "ann@example.org"], "add --yes and --reason TEXT"),
+    (["erase", "ann@example.org", "--yes"], "say why with --reason TEXT"),
+    (["erase", "ann@example.org", "--yes", "--reason", " "], "Give a reason of 1 to 500 characters"),
+    (["erase", "ann@example.org", "--yes", "--reason", "a" * 501], "Give a reason of 1 to 500 characters"),
+    (["erase", "ann@example.org", "--yes", "--reason", "ANN@example.org wrote"], "without name and address"),
+    (["erase", "ann@example.org", "--yes", "--reason", "so says Ann"], "without name and address"),
+    (["move", "ann@example.org", "new@b.example"], "add --yes and --reason TEXT"),
+    (["move", "ann@example.org", "new@b.example", "--yes"], "say why with --reason TEXT"),
+    (["move", "ann@example.org", "new@b.example", "--yes", "--reason", "\t"], "Give a reason of 1 to 500"),
+    (["move", "ann@example.org", "new@b.example", "--yes", "--reason", "to NEW@b.example"], "without name"),
+    (
+        ["move", "ann@example.org", "new@b.example", "--yes", "--reason", "not ann@example.org"],
+        "without name",
+    ),
+    (["move", "ann@example.org", "--stop"], "say why with --reason TEXT"),
+    (["move", "ann@example.org", "--stop", "--reason", ""], "Give a reason of 1 to 500"),
+    (["move", "ann@example.org", "--stop", "--reason", "waiting@b.example is wrong"], "without name"),
+]
+
+
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize(("words", "said"), WITHOUT_REASON)
+def test_nothing_is_done_about_a_person_without_a_proper_reason(
+    on_database: Run, words: list[str], said: str
+) -> None:
+    move = ("person", "move", "ann@example.org")
+    assert on_database("moderator", "add", "ann@example.org")[0] == 0
+    assert on_database(*move, "waiting@b.example", "--yes", "--reason", "lost mailbox")[0] == 0
+    before = deeds()
+    status, _, error = on_database("person", *words)
+    assert (status != 0, said in line(error)) == (True, True), error
+    assert deeds() == before
+    assert on_database("moderator", "list")[1] == "ann@example.org\n"
+    assert on_database(*move, "--stop", "--reason", "a mistake")[1] == "Stopped.\n", "the move still waits"
+
+
+@pytest.mark.usefixtures("app")
+def test_what_the_operator_does_about_a_person_leaves_a_deed(on_database: Run) -> None:
+    move, told = ("person", "move", "ann@example.org"), ("--yes", "--reason")
+    assert on_database("moderator", "add", "ann@example.org")[0] == 0
+    with engine.reading() as session:
+        ann = session.scalars(select(Person.id).where(Person.email == "ann@example.org")).one()
+    assert on_database(*move, "--stop", "--reason", "nothing waits")[0] == 0
+    assert deeds() == [], "nothing was done"
+    assert on_database(*move, "a@b.example", *told, " lost\n the  mailbox ")[0] == 0
+    assert on_database(*move, "--stop", "--reason", "a mistake")[0] == 0
+    assert deeds() == [("move", ann, "lost the mailbox"), ("stop_move", ann, "a mistake")]
+    assert on_database("person", "erase", "ann@example.org", *told, "asked by phone")[0] == 0
+    assert deeds() == [("move", ann, None), ("stop_move", ann, None), ("erase", ann, "asked by phone")]
 
 
 def test_a_persons_address_is_moved_and_the_move_stopped(on_database: Run) -> None:
-    old, new = "ann@example.org", "Ann@elsewhere.example"
+    old, new, told = "ann@example.org", "Ann@elsewhere.example", ("--yes", "--reason", "lost mailbox")
     assert on_database("moderator", "add", old)[0] == 0
     for words, said in (
         (["nobody@example.org", new], "nobody has the address"),
@@ -542,7 +602,7 @@ def test_a_persons_address_is_moved_and_the_move_stopped(on_database: Run) -> No
         ([old], "--stop"),
         ([old, new, "--stop"], "--stop"),
     ):
-        status, out, error = on_database("person", "move", *words, "--yes")
+        status, out, error = on_database("person", "move", *words, *told)
         assert (status != 0, said in line(error), out) == (True, True, ""), words
     status, out, error = on_database("person", "move", old, new)
     assert (status, "--yes" in line(error), "gets the address ann@elsewhere.example" in out) == (
@@ -551,26 +611,26 @@ def test_a_persons_address_is_moved_and_the_move_stopped(on_database: Run) -> No
         True,
     )
     assert "change of the address" not in on_database("person", "show", old)[1]
-    status, out, _ = on_database("person", "move", old, new, "--yes")
+    status, out, _ = on_database("person", "move", old, new, *told)
     assert (status, out.endswith("Both mailboxes are told.\n")) == (0, True)
     shown = on_database("person", "show", old)[1]
     assert "A change of the address was asked for by the operator" in shown
     assert "elsewhere" not in shown
     assert "replaces" in on_database("person", "move", old, "a@b.example")[1]
-    assert on_database("person", "move", old, "--stop")[:2] == (0, "Stopped.\n")
-    assert on_database("person", "move", old, "--stop")[:2] == (0, "No change of this address waits.\n")
+    stop = ("person", "move", old, "--stop", "--reason", "a mistake")
+    assert on_database(*stop)[:2] == (0, "Stopped.\n")
+    assert on_database(*stop)[:2] == (0, "No change of this address waits.\n")
     assert "change of the address" not in on_database("person", "show", old)[1]
 
 
 def test_two_accounts_are_joined_by_the_operator(on_database: Run, table: Callable[..., Table]) -> None:
     table(3)
     assert on_database("moderator", "add", "ann@example.org")[0] == 0
-    status, out, _ = on_database("person", "move", "alice@example.org", "ann@example.org", "--join", "--yes")
+    join = ("--join", "--yes", "--reason", "one person")
+    status, out, _ = on_database("person", "move", "alice@example.org", "ann@example.org", *join)
     assert (status, "becomes one with them; this cannot be undone" in out) == (0, True)
     assert "joins the account there" in on_database("person", "show", "alice@example.org")[1]
-    status, out, error = on_database(
-        "person", "move", "bob@example.org", "alice@example.org", "--join", "--yes"
-    )
+    status, out, error = on_database("person", "move", "bob@example.org", "alice@example.org", *join)
     assert (status, out, "both had a seat in the same game" in line(error)) == (1, "", True)
 
 

@@ -41,6 +41,18 @@ def said(text: str) -> str:
         ("alice@192.0.2.1", "[address]"),
         ("alice @ example.org", "[address]"),
         ("alice [at] example.org, alice(at)example.org", "[address], [address]"),
+        ("ann@exam\nple.org", "[address]"),
+        ("ann@\nexample.org", "[address]"),
+        ("ann\n@example.org", "[address]"),
+        ("to ann@exam\n> ple.org.", "to [address]."),
+        ("to ann@\n   example.org, please", "to [address], please"),
+        ("ann\n\n>> @example.org", "[address]"),
+        ("ann@exam\u00ad\nple.org, an\u200bn\n\u200b@example.org", "[address], [address]"),
+        ("ann@example\n.org", "[address]"),
+        ("ann@example.\norg", "[address]"),
+        ("ann@exam=\nple.org", "[address]"),
+        ("ann (at)\nexample.org", "[address]"),
+        ("ann@example.org\nbyzanz.test is down", "[address]\nbyzanz.test is down"),
         ("alice [at] example [dot] org, alice (@) example.org", "[address], [address]"),
     ],
 )
@@ -79,6 +91,11 @@ def test_no_token_is_shown(text: str, shown: str) -> None:
             "meet @ noon. ok then",
             "https://social.test/@bob",
             "at once",
+            "see you @ 8\nok.",
+            "see you @\nnoon. ok then",
+            "I sold 3@5\nok.then",
+            "thanks\n@bob, your turn",
+            "at home\n\n@carol: e.g. now",
         ),
         *("Donaudampfschifffahrtsgesellschaft", "https://byzanz.test/g/abcdefgh", "x" * 27, "x" * 25),
     ],
@@ -106,7 +123,9 @@ def test_whatever_stands_around_an_address_or_a_link(before: str, after: str) ->
         assert ADDRESS in shown or LINK in shown
 
 
-@pytest.mark.parametrize("unit", ["a", "a@", "a ", "(at)", "@", "/", '"'])
+@pytest.mark.parametrize(
+    "unit", ["a", "a@", "a ", "(at)", "@", "/", '"', "a@b\n", "a\n", "@a\n >", "\n >", ".", "a@a\n."]
+)
 def test_masking_twice_as_much_takes_about_twice_as_long(unit: str) -> None:
     small, much = (partial(masked, unit * (size // len(unit)) + TOKEN) for size in (40_000, 80_000))
     assert costs_at_most(2.3, much, small)

@@ -8,12 +8,14 @@ from functools import partial
 
 import pytest
 from flask import Flask
+from sqlalchemy import func, select
 
 from server.accounts import login
 from server.errors import TooMany
 from server.lobby import create, trials
 from server.lobby.networks import Limits
-from server.store import origins
+from server.store import engine, origins
+from server.store.models import Mail
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support.at_once import at_once
@@ -23,10 +25,14 @@ pytestmark = [pytest.mark.concurrency, pytest.mark.empty_database]
 LIMITS = Limits(networks=(3, 4, 4), share=4)
 
 
+EVERYBODY = 5
+"""What all networks together may cause."""
+
+
 @contextmanager
-def visitor(number: int) -> Iterator[None]:
+def visitor(number: int, network: int = 113) -> Iterator[None]:
     """Let what is done come from one of several addresses of a network."""
-    origins.begin((f"203.0.113.{number}/32", "203.0.113.0/24"))
+    origins.begin((f"203.0.{network}.{number}/32", f"203.0.{network}.0/24"))
     try:
         yield
     finally:
@@ -60,3 +66,21 @@ def test_a_limit_holds_at_once(
     found = at_once(app, *(partial(ask, number) for number in range(12)))
     refused = [each for each in found if isinstance(each, type) and issubclass(each, TooMany)]
     assert len(refused) == 12 - LIMITS.networks[-1]
+
+
+@pytest.mark.parametrize("deed", [_newcomer, _game, _trial])
+def test_a_total_for_everybody_holds_at_once(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, deed: Callable[[int], object]
+) -> None:
+    monkeypatch.setattr("server.lobby.notify.INVITATIONS_AN_HOUR", EVERYBODY)
+    monkeypatch.setattr("server.lobby.trials.MOST_AN_HOUR", EVERYBODY)
+
+    def ask(number: int) -> object:
+        with visitor(number, number):
+            return deed(number)
+
+    found = at_once(app, *(partial(ask, number) for number in range(12)))
+    refused = sum(isinstance(each, type) and issubclass(each, TooMany) for each in found)
+    with engine.reading() as session:
+        delayed = session.scalar(select(func.count(Mail.id)).where(Mail.not_before > NOW)) or 0
+    assert refused + delayed == 12 - EVERYBODY

@@ -218,7 +218,8 @@ def test_what_a_stranger_types_is_nobody_s_name(now: datetime) -> None:
     assert names()["daphne@example.org"] == "Daphne of Galata"
     assert names()["felix@example.org"] == "Felix"
     invitations.accept(token("invite", offers[1], game_id, now), "Charly", "", now)
-    assert names()["charlie@example.org"] == "Charly"
+    assert seats_of(game_id)[1].name == "Charly"
+    assert names()["charlie@example.org"] == "Charles"  # the name that he has chosen before
 
 
 def test_the_organiser_names_himself_when_he_confirms(now: datetime) -> None:

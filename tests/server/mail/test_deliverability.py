@@ -18,11 +18,13 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play import turns
+from server.play.moderation.powers import Conflict
 from server.store import engine, facts, links, log, outbox, presence
 from server.store.facts import Fact
 from server.store.models import Alert, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.forms import sign_in
+from tests.support.invitations import everything
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import (
     awaited,
@@ -36,7 +38,7 @@ from tests.support.mails import (
     text_of,
     the_mail,
 )
-from tests.support.moderators import outsider
+from tests.support.moderators import appoint, outsider
 
 Begin = Callable[..., Table]
 pytestmark = one_database
@@ -566,6 +568,17 @@ def test_nothing_is_mended_without_a_reason(table: Begin) -> None:
     with pytest.raises(Refused):
         deliverability.mend_all(NOW, game.people[1], "", NOW + 2 * MINUTE)
     assert row(Person, game.people[0]).suppressed == GONE
+
+
+def test_nothing_is_mended_by_a_moderator_who_plays_where_a_clock_stands(table: Begin) -> None:
+    game = table(3)
+    appoint(game.people[1], outsider())
+    post()
+    bounce(game, 0, NOW + MINUTE)
+    before = everything()
+    with pytest.raises(Conflict):
+        deliverability.mend_all(NOW, game.people[1], "Our relay was down.", NOW + 2 * MINUTE)
+    assert everything() == before
 
 
 # What servers have against us

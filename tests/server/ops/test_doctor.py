@@ -80,6 +80,14 @@ def test_nothing_is_wrong_with_a_sound_server(table: Seating, capsys: pytest.Cap
     assert any("the logs of 2 games" in line for line in lines)  # the busy table has the other
 
 
+@pytest.mark.usefixtures("alive")
+def test_a_time_zone_that_this_machine_does_not_know_is_named(table: Seating) -> None:
+    values = {"gone": "Mars/Olympus", "id": table(3).people[1]}
+    with engine.transaction() as session:
+        session.execute(text("UPDATE person SET time_zone = :gone WHERE id = :id"), values)
+    assert "the time zone 'Mars/Olympus' of 1 person is unknown here" in only_wrong()
+
+
 CHANGES_OF_THE_LOG = [
     ("UPDATE entry SET move = 'bid 3' WHERE seq = 3", "entry 3: the hash"),
     ("UPDATE entry SET note = 'no reason' WHERE seq = 2", "entry 2: the hash"),

@@ -14,7 +14,9 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -231,6 +233,103 @@ def test_why_postgresql_does_not_answer_is_named(
     line = next(line for line in found if line.startswith("database:"))
     assert said in line.lower()
     assert remedy in line
+
+
+@contextmanager
+def role(server: str, how: str) -> Iterator[sa.URL]:
+    """Create a user of PostgreSQL and yield a URL with the right password, without which nobody gets in.
+
+    Args:
+        server: the URL of a database, as a superuser.
+        how: the method by which pg_hba.conf lets this user in; the server of the tests may trust all others.
+    """
+    name = f"byzanz_{uuid.uuid4().hex}"
+    right = sa.make_url(server).set(username=name, password="right-one")
+    lines = f"local all {name} {how}\nhost all {name} all {how}\n"
+    admin = sa.create_engine(server, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with admin.connect() as connection:
+
+        def rewrite(change: Callable[[str], str]) -> None:
+            """Change pg_hba.conf through the server itself, which may run in a container."""
+            text = connection.scalar(sa.text("SELECT pg_read_file(current_setting('hba_file'))"))
+            given = {"text": change(str(text)).encode()}
+            made = {"made": connection.scalar(sa.text("SELECT lo_from_bytea(0, :text)"), given)}
+            connection.execute(sa.text("SELECT lo_export(:made, current_setting('hba_file'))"), made)
+            connection.execute(sa.text("SELECT lo_unlink(:made), pg_reload_conf()"), made)
+
+        connection.exec_driver_sql(f"CREATE ROLE {name} LOGIN PASSWORD '{right.password}'")
+        rewrite(lambda text: lines + text)
+        try:
+            wait_until_refused(right.set(password="wrong-one"))
+            yield right
+        finally:
+            rewrite(lambda text: text.replace(lines, ""))
+            connection.exec_driver_sql(f"DROP ROLE {name}")
+
+
+def wait_until_refused(url: sa.URL) -> None:
+    """Wait until PostgreSQL has read its settings again, by which nobody gets in with this URL."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        try:
+            sa.create_engine(url, poolclass=sa.NullPool).connect().close()
+        except sa.exc.OperationalError:
+            return
+        time.sleep(0.02)
+    raise AssertionError("PostgreSQL has not read its settings again.")
+
+
+LET_IN: list[tuple[str, str | None, str, str]] = [
+    ("scram-sha-256", "wrong-one", "password authentication failed", "correct the password"),
+    ("scram-sha-256", None, "no password supplied", "write user and password"),
+    ("reject", "right-one", "pg_hba.conf rejects connection", "allow this machine and user"),
+    ("scram-sha-256", "right-one", "permission denied", "let this user own the database and its tables"),
+]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(("how", "password", "said", "remedy"), LET_IN, ids=[said for *_, said, _ in LET_IN])
+def test_why_postgresql_does_not_let_us_in_is_named(
+    place: Path, database_url: str, how: str, password: str | None, said: str, remedy: str
+) -> None:
+    with role(database_url, how) as right:
+        url = sa.URL.create(
+            right.drivername, right.username, password, right.host, right.port, right.database
+        )
+        chosen = url.set(query=right.query).render_as_string(hide_password=False)
+        found = doctor(place, BYZANZ_DATABASE_URL=chosen, BYZANZ_SECRET_KEY=SECRET)
+    (line,) = [line for line in found if line.startswith("database:")]
+    assert said in line
+    assert f": {remedy}" in line
+    assert not any("wrong-one" in line for line in found), "no password is printed"
+
+
+@pytest.mark.skipif(shutil.which("faketime") is None, reason="another clock needs faketime")
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [
+        ("+2h", "2 hours ahead of"),
+        ("-10m", "10 minutes behind"),
+        ("+2m", "2 minutes ahead of"),
+        ("+10s", None),
+    ],
+)
+def test_a_clock_that_differs_from_that_of_postgresql_is_named(
+    place: Path, database_url: str, by: str, told: str | None
+) -> None:
+    found = doctor(
+        place,
+        *("faketime", "-f", by),
+        BYZANZ_DATABASE_URL=database_url,
+        BYZANZ_SECRET_KEY=SECRET,
+        FAKETIME_DONT_FAKE_MONOTONIC="1",
+    )
+    said = [line for line in found if line.startswith("the clock of this machine")]
+    expected = (
+        f"the clock of this machine is {told} that of the database: set the one that is wrong, and keep both "
+    )
+    assert said == ([f"{expected}right with NTP"] if told else [])
 
 
 # ---- from outside ----

@@ -42,3 +42,19 @@ def test_a_mail_in_that_stopped_long_ago_makes_no_outage(app: Flask, now: dateti
         assert heartbeat.accept_clock(session, now)
         (outage,) = session.scalars(select(Outage).where(Outage.part == "clock")).all()
     assert outage.from_at == now - timedelta(seconds=60)
+
+
+def test_a_part_is_up_while_one_of_its_processes_beats(app: Flask, now: datetime) -> None:
+    with app.app_context():
+        first, second = heartbeat.HeartbeatRecorder("web", 5), heartbeat.HeartbeatRecorder("web", 5)
+        first.record(now, 1.0)
+        for seconds in range(0, 600, 30):  # the first one is not there
+            second.record(now + timedelta(seconds=seconds), 1.0 + seconds)
+        with engine.transaction() as session:
+            assert not heartbeat.is_silent(session, "web", now + timedelta(seconds=600), 5)
+        first.record(now + timedelta(seconds=600), 601.0)
+        with engine.transaction() as session:
+            assert session.scalars(select(Outage)).all() == []
+        first.record(now + timedelta(seconds=900), 901.0)  # nobody was there
+        with engine.transaction() as session:
+            assert session.scalars(select(Outage.from_at)).all() == [now + timedelta(seconds=600)]

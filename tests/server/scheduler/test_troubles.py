@@ -117,6 +117,27 @@ def test_a_deadline_and_a_bot_that_meet_a_lock_wait_for_the_next_tick(
     assert jobs.tick_bots(NOW) == 1
 
 
+@one_database
+def test_a_lock_that_ends_right_after_a_game_met_it_puts_no_game_on_hold(
+    due: Table, table: Begin, impatient: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it lasts, no hold could be stored either."""
+    other = table(3, game_id="bots")
+    give_to_bots(other, range(1))
+    failed = jobs._failed
+    for meet in (
+        lambda: jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR),
+        lambda: jobs.tick_bots(NOW),
+    ):
+        with locked(impatient) as give_back, monkeypatch.context() as patch:
+            patch.setattr(jobs, "_failed", lambda *words, end=give_back: (end(), failed(*words)))
+            assert meet() == 0
+        assert not on_hold(due)
+        assert not on_hold(other)
+        assert alerts() == 0
+        assert meet() == 1
+
+
 @pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize(
     "place", ["server.play.time_out", "server.store.table.Table.append", "byzanz.umpire.play"]

@@ -26,6 +26,7 @@ from server.store.models import (
     Game,
     IncomingMail,
     Mail,
+    ModeratorAction,
     Outage,
     Person,
     Seat,
@@ -626,6 +627,22 @@ def test_listed_tables_that_wait_for_players_get_three_weeks_more() -> None:
     assert until is not None
     assert abs(until - engine.utc_now() - timedelta(days=21)) < timedelta(hours=1)
     assert games["open"].listed_at == NOW
+
+
+@pytest.mark.parametrize("empty", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.usefixtures("empty")
+def test_an_older_version_lists_the_deeds_of_moderators_only() -> None:
+    upgrade()
+    with engine.transaction() as session:
+        session.add(Person(email="mia@example.org", name="Mia", created_at=NOW))
+        session.flush()
+        mia = session.scalars(sa.select(Person.id)).one()
+        for person_id, reason in ((mia, "by Mia"), (None, "at the shell")):
+            session.add(ModeratorAction(person_id=person_id, at=NOW, power="erase", reason=reason))
+    downgrade(revision="0031")
+    upgrade()
+    with engine.reading() as session:
+        assert session.scalars(sa.select(ModeratorAction.reason)).all() == ["by Mia"]
 
 
 # ---- who held which seat ----

@@ -26,6 +26,7 @@ LIMITS = {
     "POST /verify": f"10 per 1 minute, {COST}",
     "POST /i/<token>": "30 per 1 minute",
     "POST /n/<token>": "30 per 1 minute",
+    "POST /z/<token>": "30 per 1 minute",
     "POST /o/<token>": "30 per 1 minute",
     "POST /join/<game_id>": "30 per 1 minute",
     "POST /join/<game_id>/sign-in": "10 per 1 hour",

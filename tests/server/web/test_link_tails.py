@@ -8,9 +8,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from flask import Flask
+from sqlalchemy import select
 
 from server.store import engine, links
 from server.store.links import PATHS, Purpose
+from server.store.models import Mail
 from tests.support.scene import BASE, PURPOSES, Scene, scene
 
 pytestmark = [
@@ -154,3 +156,14 @@ def test_a_new_link_is_sent_for_a_token_with_a_tail(there: Scene) -> None:
     for text in (f"{token}.", f" {token} ", f"<https://byzanz.test/t/{token}>", token):
         assert links.token_in(text) == token
     assert links.token_in(f"{token}a") == links.token_in("x") == ""
+
+
+@pytest.mark.parametrize("tail", [".", ")", ">", " ", ","])
+def test_the_form_of_a_dead_link_sends_a_new_one_in_spite_of_a_tail(there: Scene, tail: str) -> None:
+    token = tokens(there)["seat"]
+    with there.app.app_context(), engine.transaction() as session:
+        links.revoke(session, there.person("Alice"), "here", engine.utc_now())
+    assert there.ask(there.browser(), "POST", "/link", {"token": f"{token}{tail}"}).status_code == 200
+    with there.app.app_context(), engine.reading() as session:
+        alices = (Mail.kind == "fresh", Mail.person_id == there.person("Alice"))
+        assert len(session.scalars(select(Mail).where(*alices)).all()) == 1

@@ -28,6 +28,7 @@ WORKS: dict[str, dict[str, object]] = {
     "POST /api/v1/seats/<token>/orders": {"order": "pass this lot"},
     "POST /m/<game_id>/act": {"act": "pause", "reason": "A storm", "seen": "5"},
     "POST /n/<token>": {"do": "block"},
+    "POST /z/<token>": {"do": "stop"},
     "POST /u/<token>": {"do": "game"},
 }
 """Forms with which a route writes."""

@@ -120,6 +120,7 @@ def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene, pytestconfig:
         "signin": "/s/",
         "feed": "/feed/",
         "noinvite": "/n/",
+        "noplayers": "/z/",
         "keep": "/k/",
         "wish": "/w/",
         "move": "/c/",
@@ -160,7 +161,7 @@ def mailed(there: Scene) -> set[str]:
     now = engine.utc_now()
     made = create.create_game(wish(), now)
     login.mail_sign_in(ALICE.address, now)
-    addresses.move(there.person("Gina"), "gina.new@example.org", now)
+    addresses.move(there.person("Gina"), "gina.new@example.org", now, reason="lost mailbox")
     with engine.transaction() as session:
         ida, hugo = there.person("Ida"), there.person("Hugo")
         outbox.enqueue(session, key="i", kind="invite", person_id=ida, now=now, game_id="open", seat=1)

@@ -181,6 +181,7 @@ BY_ADDRESS = {
     "/play",  # it starts a game of a visitor who is nobody
     "/i/<token>",  # here the token in the address does
     "/n/<token>",
+    "/z/<token>",
     "/o/<token>",
     "/u/<token>",
     "/w/<token>",

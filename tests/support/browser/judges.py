@@ -141,6 +141,13 @@ LOOK = """
       if (one.seen.some((a) => other.seen.some((b) => over(a, b) > most)))
         faults.push(`one on another: ${named(one.item)} and ${named(other.item)}`);
     }
+  for (const fold of document.querySelectorAll("details")) {
+    const inside = [...fold.children].filter((item) => item.tagName !== "SUMMARY");
+    const drawn = inside.some((item) => item.textContent.trim() || item.matches("svg, img, input, select, textarea")
+      || item.querySelector("svg, img, input, select, textarea"));
+    const words = [...fold.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!drawn && !words) faults.push(`nothing is folded: ${named(fold)}`);
+  }
   return [...new Set(faults)].slice(0, 12);
 }
 """
@@ -187,7 +194,7 @@ def contrast(page: Page, sound: set[str]) -> list[str]:
 
 
 def looks(page: Page, width: int | None = None) -> list[str]:
-    """Return what overflows, is cut off, covered, or too small to be hit.
+    """Return what overflows, is cut off, covered, too small to be hit, or unfolds to nothing.
 
     Args:
         width: of the window in CSS pixels; by default unchanged.

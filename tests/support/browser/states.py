@@ -455,6 +455,8 @@ AROUND: dict[str, Way] = {
     "moderate vacant": lambda town: Place(f"/m/{offered_seat(town).partition('/')[0]}", "Mia"),
     "wishes": by_link("w", "there", "Eve", "wish"),
     "no wishes any more": by_link("w", "there", "Gina", "wish", do="stop"),
+    "player news": by_link("z", "here", "Alice", "noplayers"),
+    "no player news any more": by_link("z", "there", "Frank", "noplayers", do="stop"),
     "stop": by_link("u", "here", "Alice", "stop"),
     "talk stopped": by_link("u", "there", "Frank", "stop", "?do=talk", do="talk"),
     "stopped": by_link("u", "there", "Gina", "stop", do="all"),

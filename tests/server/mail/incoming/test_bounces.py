@@ -93,6 +93,7 @@ def test_where_the_fields_have_no_verdict_the_words_decide(fields: bytes, kind: 
         (b"smtp; 550 no such user; really", "5.1.1 550 no such user; really"),
         (b"550 no such user", "5.1.1 550 no such user"),
         (b"smtp;\n 550 no\n\tsuch user", "5.1.1 550 no such user"),
+        (b"smtp; 550 5.1.1 no such user", "550 5.1.1 no such user"),
         (b"smtp;", "5.1.1 smtp;"),
     ],
 )

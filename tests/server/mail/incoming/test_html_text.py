@@ -21,6 +21,10 @@ from server.mail.incoming.html_text import RULE, as_text
         ("1 < 2 and <b>3</b>", ["1 < 2 and 3"]),
         ("pass <unknown>bid</unknown>", ["pass bid"]),
         ("pass<b", ["pass"]),
+        ('pass <img src="https://cdn.test/e.png" alt="🤔">', ["pass 🤔"]),
+        ('pass<img alt="❓" style="height:1em">', ["pass❓"]),
+        ('pass<s><img alt="❓"></s><img alt="❓" hidden><img alt="❓" style="display: none">', ["pass"]),
+        ('pass<br><img alt="Logo?"><img alt="--"><img alt=">"><img alt><img src="x.png">', ["pass", ""]),
         ("", [""]),
     ],
 )

@@ -541,7 +541,9 @@ def test_a_mail_to_the_unsubscribe_address_stops_what_its_link_stops(game: Table
 
 
 @one_database
-@pytest.mark.parametrize(("purpose", "way"), [("stop", "stop"), ("noinvite", "stop"), ("stop", "stoptalk")])
+@pytest.mark.parametrize(
+    ("purpose", "way"), [("stop", "stop"), ("noinvite", "stop"), ("noplayers", "stop"), ("stop", "stoptalk")]
+)
 def test_each_unsubscribe_address_stops_its_own(game: Table, purpose: links.Purpose, way: str) -> None:
     change(Person, game.people[0], talk="once")
     with engine.transaction() as session:
@@ -549,6 +551,7 @@ def test_each_unsubscribe_address_stops_its_own(game: Table, purpose: links.Purp
     receive.receive(b"Subject: unsubscribe\n\n", ALICE, f"{way}+{token}@{DOMAIN}", NOW)
     alice = row(Person, game.people[0])
     assert alice.no_invitations is (purpose == "noinvite")
+    assert alice.no_player_news is (purpose == "noplayers")
     assert alice.silent is (purpose == way == "stop")
     assert (alice.talk == "turns") is (way == "stoptalk")
 

@@ -177,13 +177,21 @@ def test_what_is_no_talk_is_refused(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
-@pytest.mark.parametrize("mark", "?？؟;❓")
+@pytest.mark.parametrize("mark", [*"?？؟\u037e❓❔⁇⁈‽¿⸘𑅃🙺🤔", "⁉\ufe0f", "🤔🏽", "?!", "!?", "👍🤔"])
 def test_a_question_is_no_move_in_any_game(slug: str, mark: str) -> None:
     rules = rules_of(slug)
     for move in ("pass", "order pass", "orders off", "bid olive1", "put 7r on 14"):
         for asked in (f"{move}{mark}", f"{move} {mark}", f"{mark} {move}", f"should I {move}{mark}"):
             (line,) = commands.read_lines(rules, (normalize_line(asked),))
             assert "question" in str(line.fault), asked
+
+
+@pytest.mark.parametrize("mark", ["👍", "🙂", "✅", "🤷\u200d♀\ufe0f", "🙏🏽"])
+def test_a_mark_that_does_not_ask_leaves_a_move_a_move(mark: str) -> None:
+    rules = rules_of("byzanz")
+    for typed in (f"pass{mark}", f"pass {mark}", f"{mark} pass"):
+        (line,) = commands.read_lines(rules, (normalize_line(typed),))
+        assert line.fault is None, typed
 
 
 def test_a_question_about_a_move_is_not_said_to_the_table() -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from email.message import EmailMessage
 from html.parser import HTMLParser
 
 import pytest
 from flask import Flask
+from sqlalchemy import update
 
 from server import play
 from server.accounts import login
+from server.mail.incoming import receive
 from server.mail.outgoing import batching, relevance
 from server.mail.outgoing.deliver import deliver
-from server.store import engine, outbox
-from server.store.models import Mail, Person
+from server.store import engine, links, mail_kinds, outbox
+from server.store.models import Mail, Person, Seat
+from tests.conftest import Table
+from tests.support import mails
 from tests.support.every_mail import KINDS, queue
 from tests.support.letters import with_replies
 from tests.support.mail_servers import Pigeons
@@ -109,7 +114,7 @@ def test_all_but_those_asked_for_can_be_stopped_by_a_link_and_by_email(
         assert relevance.may_be_stopped(kind) is (kind not in REQUESTED)
         for message in messages if kind not in REQUESTED else ():
             found = re.fullmatch(
-                r"<https://byzanz\.test/[unw]/([a-z2-7]{26})(?:\?do=talk)?>, "
+                r"<https://byzanz\.test/[unwz]/([a-z2-7]{26})(?:\?do=talk)?>, "
                 r"<mailto:stop(?:talk)?\+\1@byzanz\.test\?subject=unsubscribe>",
                 str(message["List-Unsubscribe"]),
             )
@@ -121,12 +126,75 @@ def test_all_but_those_asked_for_can_be_stopped_by_a_link_and_by_email(
 
 
 @one_database
+def test_unsubscribing_stops_that_kind_and_at_most_what_the_kind_names(
+    app: Flask, sent: dict[str, list[EmailMessage]]
+) -> None:
+    for kind, messages in sent.items():
+        stop = mail_kinds.of(kind).stop
+        if stop is None:
+            continue
+        address = str(messages[0]["List-Unsubscribe"]).partition(">")[0].removeprefix("<https://byzanz.test")
+        with engine.reading() as session:
+            theirs = session.query(Mail).join(Person).filter(Mail.kind == kind, Mail.status == "sent")
+            token = address[3:29]
+            link = next(filter(None, (links.find_any(session, way, token) for way in receive.STOPS)))
+            theirs = theirs.filter(Mail.person_id == link.person_id)
+            mail = (theirs.filter(Mail.game_id == link.game_id) if link.game_id else theirs).first()
+            assert mail is not None
+        before = _choices(mail.person_id)
+        assert not before.silent
+        assert app.test_client().post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
+        after = _choices(mail.person_id)
+        assert after.silent is (stop == "all"), kind
+        assert after.no_invitations is (stop == "invitations"), kind
+        assert after.no_player_news is (stop == "players"), kind
+        if stop != "open tables" and kind != "former":  # those have no more to come
+            mail.status = "waiting"
+            with engine.reading() as session, pytest.raises(relevance.Outdated) as dropped:
+                relevance.load_rows(session, mail, engine.utc_now())
+            assert dropped.value.why.code in STOPPED, kind
+        _restore(mail, before)
+
+
+STOPPED = ("silent", "silent_here", "no_invitations", "no_player_news", "no_talk")
+
+
+def _choices(person_id: int) -> Person:
+    with engine.reading() as session:
+        return session.get_one(Person, person_id)
+
+
+def _restore(mail: Mail, before: Person) -> None:
+    with engine.transaction() as session:
+        person = session.get_one(Person, mail.person_id)
+        person.silent = person.no_invitations = person.no_player_news = False
+        person.talk = before.talk
+        session.execute(update(Seat).where(Seat.person_id == mail.person_id).values(silent=False))
+
+
+@one_database
 def test_no_text_is_hidden(sent: dict[str, list[EmailMessage]]) -> None:
     for kind, messages in sent.items():
         for message in messages:
             body = message.get_body(("html",))
             assert body is not None
             assert hidden_in(body.get_content()) == [], kind
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("slug", "seats", "moves"), [("byzanz", 3, 15), ("byzantium", 2, 6), ("empire", 2, 15)]
+)
+def test_no_game_hides_text_in_the_emails_about_its_turns(
+    table: Callable[..., Table], slug: str, seats: int, moves: int
+) -> None:
+    game = table(seats, slug=slug)
+    messages = mails.post()
+    for _ in range(moves):
+        seat = mails.awaited(game.id)
+        mails.submit(game.id, seat, mails.bold_move(game.id, seat))
+        messages += mails.post()
+    assert [hidden for message in messages for hidden in hidden_in(mails.html_of(message))] == []
 
 
 def test_what_hides_text_is_found() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
+from sqlalchemy.orm import Session
 
 from server.accounts import erasure, export
 from server.store import engine
@@ -68,6 +70,24 @@ def test_a_copy_of_the_data_is_streamed_in_short_transactions(
     assert all(
         isinstance(json.loads(whole.read(name)), list) for name in whole.namelist() if name[-5:] == ".json"
     )
+
+
+def test_a_copy_of_the_data_goes_out_while_the_rest_of_it_is_read(
+    client: FlaskClient, zeno: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert zeno
+    sign_in(client, ZENO.address)
+    transactions: list[bool] = []
+
+    def read() -> AbstractContextManager[Session]:
+        transactions.append(True)
+        return engine.reading()
+
+    monkeypatch.setattr(export, "reading", read)
+    answer = client.get("/account/data.zip", buffered=False)  # up to its first piece
+    begun = len(transactions)
+    assert "records/over.jsonl" in zipfile.ZipFile(io.BytesIO(answer.data)).namelist()
+    assert 0 < begun < len(transactions)
 
 
 def test_no_kept_page_of_a_finished_game_names_an_erased_player(client: FlaskClient, zeno: int) -> None:

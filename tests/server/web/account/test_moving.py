@@ -65,6 +65,8 @@ def test_a_person_changes_their_address_page_by_page(app: Flask, client: FlaskCl
     assert send(client, "/account/address", {"address": NEW}, do="ask").status_code == 303
     waits = look(client, "/account/address")
     assert f"Check the mailbox of {NEW}" in waits.text
+    assert "Another address instead" in waits.text
+    assert "New email address" not in waits.text
     other = app.test_client()  # the new mailbox is read on a phone, signed in to nothing
     before = everything()
     for _ in range(3):

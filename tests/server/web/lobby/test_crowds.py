@@ -23,7 +23,19 @@ from server.store.models import Game, Mail, Person
 from server.validation import Guest
 from tests.conftest import NOW, Table, begun
 from tests.support.forms import form, sign_in
-from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, game_of, invited, known, mails, token, wish
+from tests.support.invitations import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    DAPHNE,
+    game_of,
+    invited,
+    known,
+    mails,
+    sign_in_token,
+    token,
+    wish,
+)
 from tests.support.mails import post, queue, statuses
 from tests.support.pages import look
 
@@ -202,6 +214,16 @@ def test_one_machine_reaches_few_strangers_with_its_words(client: FlaskClient) -
         == 303
     )
     assert len(mails("confirm", ZOE)) == 1
+
+
+def test_emails_that_keep_a_game_count_by_themselves(client: FlaskClient) -> None:
+    table = client.post("/play", data={"game": "byzantium"}, **from_(HERE)).headers["Location"]
+    told = [
+        client.post(f"{table}/keep", data={"address": f"k{number}@x.example"}, **from_(HERE)).status_code
+        for number in range(notify.FROM_NETWORKS.networks[0] + 2)
+    ]
+    assert len(mails("keep")) == notify.FROM_NETWORKS.networks[0]
+    assert told[-2:] == [429, 429]
 
 
 def test_games_and_keeping_them_wait_while_all_are_too_many(
@@ -386,6 +408,7 @@ def test_the_page_of_a_seat_leads_to_a_link_all_the_same(
     _action, fields = form(page)
     assert fields["token"] == game.tokens[0]
     client.post("/sign-in", data=fields | {"address": BOB.address})
+    client.post("/sign-in", data={"address": ALICE.address, "token": game.tokens[1]})  # with Bob's link
     assert len(mails("signin", ALICE)) == before
     client.post("/sign-in", data=fields | {"address": ALICE.address})
     assert len(mails("signin", ALICE)) == before + 1
@@ -406,6 +429,18 @@ def test_an_old_link_of_ones_own_brings_a_new_one_all_the_same(
     revoke(game)
     client.post("/link", data={"token": game.tokens[0]})
     assert len(mails("fresh", ALICE)) == 1
+
+
+def test_an_old_sign_in_link_of_ones_own_brings_a_new_one_all_the_same(
+    client: FlaskClient, still: time_machine.Traveller
+) -> None:
+    begun(3)
+    client.post("/sign-in", data={"address": ALICE.address})
+    [mail] = mails("signin", ALICE)
+    asked(client, still, 12)
+    before = len(mails("signin", ALICE))
+    client.post("/link", data={"token": sign_in_token(mail)})
+    assert len(mails("signin", ALICE)) == before + 1
 
 
 def revoke(game: Table) -> None:

@@ -360,6 +360,47 @@ def test_a_name_of_one_s_own_is_offered_before_that_of_a_friend(bare: FlaskClien
     assert form(look(bare, f"/i/{pages[1]}"), answer="accept")[1]["name"] == "Robert"
 
 
+def test_the_name_at_a_table_is_no_new_name_of_the_account(bare: FlaskClient) -> None:
+    pages = [token("invite", BOB, invited(NOW, players=(BOB, CHARLIE))[0], NOW) for _ in range(2)]
+    for page, name in zip(pages, ("Robert", "The Sultan"), strict=True):
+        assert send(bare, f"/i/{page}", {"name": name}, answer="accept").status_code == 303
+        assert account_name(BOB) == "Robert"  # the first one, for he had none
+        assert name in look(bare, f"/i/{page}").text
+
+
+def test_a_name_typed_for_a_free_seat_is_the_account_s_if_it_has_none(client: FlaskClient) -> None:
+    known(DAPHNE, NOW)
+    sign_in(client, DAPHNE.address)
+    for name in ("Daphne of Pera", "The Nymph"):
+        game_id, _host = invited(NOW, players=(BOB,), bots=("greedy",), listed=True, free=1)
+        assert send(client, f"/join/{game_id}", {"name": name}).status_code == 303
+        assert name in [seat.name for seat in seats_of(game_id)]
+        assert account_name(DAPHNE) == "Daphne of Pera"
+
+
+def test_invitations_come_from_the_organisers_name_at_the_table(bare: FlaskClient) -> None:
+    game_id, _host = invited(NOW)
+    named(ALICE, "Alice Smith")
+    page = look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").text
+    told = [text_of(mail) for mail in post(NOW) if mail["To"].addresses[0].addr_spec == BOB.address]
+    assert told
+    for text in (page, *told):
+        assert "Alice invites you" in text
+        assert "Smith" not in text
+
+
+def named(guest: Guest, name: str) -> None:
+    """Give somebody's account a name of its own."""
+    with engine.transaction() as session:
+        session.scalars(select(Person).where(Person.email == guest.address)).one().name = name
+
+
+def account_name(guest: Guest) -> str:
+    """Return the name that somebody's account has."""
+    with engine.reading() as session:
+        return session.scalars(select(Person.name).where(Person.email == guest.address)).one()
+
+
 # ---- a free seat ----
 
 

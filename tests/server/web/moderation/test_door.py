@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete, select
 
 from server import play
-from server.accounts import erasure, login
+from server.accounts import addresses, erasure, login
 from server.community import blocks, reports, talk
 from server.lobby import offers
 from server.play.moderation import powers
@@ -294,18 +294,42 @@ def test_erasing_others_needs_a_reason_and_a_fresh_sign_in(client: FlaskClient, 
 
 
 @pytest.mark.changes_busy_table
-@pytest.mark.parametrize("by", ["moderator", "themselves"])
+def test_what_the_administrator_does_is_listed_with_the_deeds(client: FlaskClient, game: Table) -> None:
+    noa, now, bob = outsider(), engine.utc_now(), game.people[1]
+    addresses.move(bob, "new@b.example", now, reason="lost mailbox")
+    addresses.stop_as_operator(bob, "a mistake", now)
+    reports.silence(game.id, "1", "7", "be kinder", noa, now)
+    sign_in(client, "noa@example.org")
+    page = look(client, "/m/deeds").text
+    assert "Begins a change of somebody’s address (Bob) lost mailbox The administrator ·" in page
+    assert "Stops a change of somebody’s address (Bob) a mistake The administrator ·" in page
+    erasure.erase_as_operator(bob, "asked by phone", now)
+    page = look(client, "/m/deeds?by=administrator").text
+    assert "Erases a person (Former player) asked by phone The administrator ·" in page
+    assert ("be kinder" in page, "lost mailbox" in page, page.count("The administrator ·")) == (
+        False,
+        False,
+        3,
+    )
+    assert "The administrator ·" not in look(client, f"/m/deeds?by={noa}").text
+
+
+@pytest.mark.changes_busy_table
+@pytest.mark.parametrize("by", ["moderator", "administrator", "themselves"])
 def test_the_log_names_the_true_cause(client: FlaskClient, game: Table, by: str) -> None:
     change(Seat, (game.id, 1), autopilot=False, left=False)
     bob, now = game.people[1], engine.utc_now()
     post()
     if by == "moderator":
         erasure.erase_as_moderator(bob, Asker(outsider(), "asked by phone"), now)
+    elif by == "administrator":
+        erasure.erase_as_operator(bob, "asked by phone", now)
     else:
         erasure.erase(bob, now)
     with engine.reading() as session:
         (entry,) = [each for each in log.entries(session, game.id) if each.move == "!leave 1"]
-    cause = "A moderator has erased the data of this player." if by == "moderator" else None
+    causes = {"moderator": erasure.BY_MODERATOR, "administrator": erasure.BY_ADMINISTRATOR}
+    cause = causes.get(by)
     assert (entry.by, entry.note) == ("moderator" if cause else "player", cause)
     page = look(client, f"/t/{game.tokens[2]}").text
     assert ("Former player no longer plays." in page) == (cause is not None)
