@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from math import exp, sqrt
 from statistics import fmean, stdev
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
 from byzanz.chance import Draw, shuffled
-from byzanz.moves import Move
-from byzanz.rules import Rules, S, V
-from itertools import count
-from math import sqrt
-from typing import Any, TypeAlias
-from byzanz.chance import Draw
 from byzanz.moves import BadSetup, Move
-
-
+from byzanz.rules import Rules, S, V
 
 Budget: TypeAlias = Callable[[], float]
 """Returns the share of a bot's budget that is spent; from 1 on the bot must decide. Asked before each playout."""

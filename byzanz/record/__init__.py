@@ -16,9 +16,17 @@ from byzanz.record.entry import (
     table_act,
 )
 from byzanz.record.jsonl import FORMATS, BadRecord, Header, Record, Result, lines, read, write
-from byzanz.record.report import Mailed; from byzanz.record.report import mailed_in; from byzanz.record.report import settled_after
 from byzanz.record.redaction import open_choices, redact_entries, redact_record
-from byzanz.record.report import STEPS, CheckStep, InvalidRecord, Report, ShuffleCheck
+from byzanz.record.report import (
+    STEPS,
+    CheckStep,
+    InvalidRecord,
+    Mailed,
+    Report,
+    ShuffleCheck,
+    mailed_in,
+    settled_after,
+)
 from byzanz.record.verify import examine, verify
 
 __all__ = [

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
-from byzanz.record.jsonl import Result
-import re
+
 from byzanz.chance import fingerprint
-from byzanz.record.jsonl import Header, Record
-
-
+from byzanz.record.jsonl import Header, Record, Result
 
 StepName = Literal["table", "commitment", "cuts", "shuffles", "chain", "moves", "result"]
 """The steps of a verification: the header's game and seats, commitment and cuts; the entries' shuffles, hash chain

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-from byzanz.chance import Stream, shuffled
-from byzanz.moves import Move, RulesError, Shuffle
-from byzanz.record.entry import Entry, table_act, table_act_error
-from byzanz.record.jsonl import Header
-from byzanz.record.report import InvalidRecord, ShuffleCheck
-from byzanz.rules import Rules
-from byzanz.umpire import forced_move
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
-from byzanz.chance import clean_cut, commitment, key
+from typing import Any, NoReturn
+
+from byzanz.chance import Stream, clean_cut, commitment, key, shuffled
 from byzanz.games import rules_of
-from byzanz.moves import RulesError, Shuffle
-from byzanz.record.entry import Entry, abandoned, expected_hash, is_shuffle
+from byzanz.moves import Move, RulesError, Shuffle
+from byzanz.record.entry import Entry, abandoned, expected_hash, is_shuffle, table_act, table_act_error
 from byzanz.record.jsonl import Header, Record, Result
-from byzanz.record.report import Mailed; from byzanz.record.report import check_mailed
-from byzanz.record.report import STEPS, CheckStep, InvalidRecord, Report, StepName, StepState
-
-
+from byzanz.record.report import (
+    STEPS,
+    CheckStep,
+    InvalidRecord,
+    Mailed,
+    Report,
+    ShuffleCheck,
+    StepName,
+    StepState,
+    check_mailed,
+)
+from byzanz.rules import Rules
+from byzanz.umpire import forced_move
 
 CHOOSERS = ("player", "order", "clock", "autopilot", "bot")
 """The `by` of a move that a seat had to choose; a forced one is by `rules`."""

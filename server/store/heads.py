@@ -53,8 +53,8 @@ def mark_at(session: Session, game: AnyGame, seq: int) -> str:
     """Return the mark of an entry, or "" if there is none; the newest one's hash stands in the game's row."""
     if seq == game.head:
         return marked(str(Head(game.id, seq, game.head_hash[:LENGTH])))
-    entries = log.entries(session, game.id, after=seq - 1, upto=seq)
-    return marked(str(Head(game.id, seq, entries[0].hash[:LENGTH]))) if entries else ""
+    found = log.entries(session, game.id, after=seq - 1, upto=seq)
+    return marked(str(Head(game.id, seq, found[0].hash[:LENGTH]))) if found else ""
 
 
 def marks_in(text: str) -> Iterator[Head]:
@@ -67,8 +67,8 @@ def marks_in(text: str) -> Iterator[Head]:
 
 def is_missing(session: Session, head: Head) -> bool:
     """Whether the log of a game lacks this entry, or has another one in its place."""
-    entries = log.entries(session, head.game_id, after=head.seq - 1, upto=head.seq)
-    return not entries or not entries[0].hash.startswith(head.hash)
+    found = log.entries(session, head.game_id, after=head.seq - 1, upto=head.seq)
+    return not found or not found[0].hash.startswith(head.hash)
 
 
 def report_missing(text: str, now: datetime) -> list[Head]:

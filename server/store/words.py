@@ -20,40 +20,40 @@ from server.store.models import Block, Mute, Notes, Seat, Word
 from server.store.prepared import Prepared
 
 ALL_OF_THEM = 1_000_000
-word, mute, block, notes = Word.__mapper__.c, Mute.__mapper__.c, Block.__mapper__.c, Notes.__mapper__.c
-held, own = Seat.__table__.alias("held").c, Seat.__table__.alias("own").c
+_word, _mute, _block, _notes = Word.__mapper__.c, Mute.__mapper__.c, Block.__mapper__.c, Notes.__mapper__.c
+_held, _own = Seat.__table__.alias("held").c, Seat.__table__.alias("own").c
 _reader: Any = bindparam("reader")
 _game: Any = bindparam("game")
 _SEATED = exists().where(
-    own.game_id == _game, own.person_id == _reader, own.status == literal_column("'seated'")
+    _own.game_id == _game, _own.person_id == _reader, _own.status == literal_column("'seated'")
 )
-_MUTED = exists().where(mute.person_id == _reader, mute.other_id == word.person_id)
-_BLOCKED = exists().where(block.person_id == _reader, block.other_id == word.person_id)
+_MUTED = exists().where(_mute.person_id == _reader, _mute.other_id == _word.person_id)
+_BLOCKED = exists().where(_block.person_id == _reader, _block.other_id == _word.person_id)
 _said = (
     select(
-        word.number,
-        word.request_id,
-        word.seat,
-        word.person_id,
-        word.text,
-        word.at,
-        word.seq,
-        word.hidden_at,
-        word.hidden_why,
-        held.name,
-        held.person_id.label("holder_id"),
+        _word.number,
+        _word.request_id,
+        _word.seat,
+        _word.person_id,
+        _word.text,
+        _word.at,
+        _word.seq,
+        _word.hidden_at,
+        _word.hidden_why,
+        _held.name,
+        _held.person_id.label("holder_id"),
     )
-    .join(held.seat.table, and_(held.game_id == word.game_id, held.seat == word.seat))
-    .where(word.game_id == _game, word.seq >= bindparam("seq"))
+    .join(_held.seat.table, and_(_held.game_id == _word.game_id, _held.seat == _word.seat))
+    .where(_word.game_id == _game, _word.seq >= bindparam("seq"))
     .where(_SEATED, ~_MUTED, ~_BLOCKED)
-    .order_by(word.number.desc())
+    .order_by(_word.number.desc())
     .limit(bindparam("most"))
     .subquery()
 )
 _zero: Any = literal_column("0")
 _noted = select(
-    _zero, null(), _zero, notes.person_id, notes.text, notes.changed_at, _zero, *[null()] * 4
-).where(notes.game_id == _game, notes.person_id == _reader)
+    _zero, null(), _zero, _notes.person_id, _notes.text, _notes.changed_at, _zero, *[null()] * 4
+).where(_notes.game_id == _game, _notes.person_id == _reader)
 WORDS = Prepared(union_all(select(_said), _noted))
 """The newest words that a person seated may read, the newest first, and as number 0 what they noted for themselves."""
 

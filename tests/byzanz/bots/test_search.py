@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from byzanz.bots import decide, no_budget, playout_budget, time_budget
-from byzanz.bots.players import End; from byzanz.bots.players import _playout; from byzanz.bots.players import _shares
+from byzanz.bots.players import End, _playout, _shares
 from byzanz.chance import Draw, Stream, deal
 from byzanz.games import latest
 from byzanz.moves import Move, Outcome, Question, Shuffle
