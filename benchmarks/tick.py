@@ -13,7 +13,7 @@ from benchmarks import crowd
 from benchmarks.fixtures import temporary_server
 from server.mail.outgoing.smtp import Message
 from server.scheduler import clockwork, heartbeat, jobs
-from server.store import engine, presence, totals
+from server.store import engine, people, totals
 
 FEW, MANY = 1_000, 1_000_000
 """Running games."""
@@ -37,7 +37,7 @@ def _send_heartbeats(now: datetime) -> int:
 
 
 def _store_presence(_now: datetime) -> int:
-    presence.store()
+    people.store()
     return 0
 
 

@@ -24,7 +24,7 @@ from jinja2 import FileSystemBytecodeCache
 from byzanz import chance, games
 from server import create_app, i18n, play
 from server.mail.outgoing import deliver
-from server.store import engine, links, log, people, presence, processes, totals
+from server.store import engine, links, log, people, processes, totals
 from server.store.models import Game, Link, Person, Seat
 from server.web.game import kept
 from server.web.http import limiter
@@ -247,7 +247,7 @@ def app(
     monkeypatch.setattr(
         i18n, "present", lambda: i18n.told() or NOW
     )  # else dates would show years from 2027 on
-    presence.forget()
+    people.forget()
     totals.forget()
     deliver.forget()
     processes.forget()

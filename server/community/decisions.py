@@ -17,7 +17,7 @@ from byzanz.moves import Question
 from byzanz.rules import Rules
 from server.play.positions import Broken, rules_of
 from server.store.models import EXCUSED
-from server.store.rows import AnyGame
+from server.store.statements import AnyGame
 
 OWN = ("player", "order")
 """The causes of entries with which a player answers."""

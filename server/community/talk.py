@@ -21,7 +21,7 @@ from server.play import notes
 from server.store import words as stored
 from server.store.engine import transaction
 from server.store.models import Link, Person, Seat, Word
-from server.store.rows import AnyGame, AnyPerson, AnySeat
+from server.store.statements import AnyGame, AnyPerson, AnySeat
 
 LONGEST = 500
 """Characters of what is said at once."""

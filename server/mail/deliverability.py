@@ -17,11 +17,11 @@ from server.mail import causes
 from server.mail.causes import Cause
 from server.play.moderation import powers
 from server.play.moderation.powers import Asker
-from server.store import alerts, facts, log, outbox, people, presence
+from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
 from server.store.models import Game, Mail, Person, Seat
-from server.store.rows import AnyMail
+from server.store.statements import AnyMail
 
 REPORT_WINDOW = timedelta(days=7)
 """How long after sending a report about a mail counts: mail servers give up after five days."""
@@ -174,7 +174,7 @@ def _is_fresh(mail: Mail, now: datetime) -> bool:
 
 def _was_there_since(session: Session, games: Collection[str], mail: Mail) -> bool:
     """Whether the recipient was at a table of the mail, or at any if it has none, after a mail server accepted it."""
-    last = presence.last(session, mail.person_id, games)
+    last = people.last(session, mail.person_id, games)
     return last is not None and mail.finished_at is not None and last > mail.finished_at
 
 

@@ -16,7 +16,7 @@ from server.accounts import absences, addresses
 from server.config import settings
 from server.play import autopilot, positions, turns
 from server.scheduler import heartbeat
-from server.store import alerts, people, presence
+from server.store import alerts, people
 from server.store.models import NO_TURN, AddressChange, Alert, Game, IncomingMail, Mail, Person, Seat, Turn
 
 NEWEST = 5
@@ -141,7 +141,7 @@ def _seat(seat: Seat) -> str:
 
 def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
     """Tell whether email reaches a person, and where they are to move."""
-    seen = presence.last(session, person.id)
+    seen = people.last(session, person.id)
     known = "" if seen is None else f", last at a table {_at(seen)}"
     yield f"Person {person.id}, since {_at(person.created_at)}{known}{', moderator' if person.moderator else ''}."
     if zone := people.unknown_zone(session, person.id):

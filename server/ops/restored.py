@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from server.ops.finding import Finding
-from server.store import engine, heads
+from server.store import engine, log
 from server.store.models import Game
 
 NONE_MISSING = "no returned email and no opened link quotes an entry that the logs lack"
@@ -25,15 +25,15 @@ def run(file: Path | None) -> int:
     if file is not None:
         with file.open(encoding="latin-1") as lines:
             for line in lines:
-                heads.report_missing(line, engine.utc_now())
+                log.report_missing(line, engine.utc_now())
     with engine.reading() as session:
-        findings = [_finding(session, head) for head in heads.reported(session)]
+        findings = [_finding(session, head) for head in log.reported(session)]
     for finding in findings or [Finding(True, NONE_MISSING)]:
         print(finding, flush=True)
     return 1 if findings else 0
 
 
-def _finding(session: Session, head: heads.Head) -> Finding:
+def _finding(session: Session, head: log.Head) -> Finding:
     game = session.get(Game, head.game_id)
     stands = "the database has no such game"
     if game is not None:

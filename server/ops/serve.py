@@ -28,7 +28,7 @@ from server.mail.incoming import lmtp
 from server.ops import logs, mail_in_probe
 from server.ops.slow_clients import MOST_CONNECTIONS, Channel, Worker, is_answered
 from server.scheduler.clockwork import Scheduler
-from server.store import engine, migrate, queues
+from server.store import engine, migrate
 
 LOGGER = logging.getLogger(__name__)
 THREADS = 64
@@ -215,11 +215,11 @@ def only_scheduler(app: Flask) -> Iterator[None]:
     """
     with app.app_context():
         try:
-            lock = queues.alone(engine.db.engine, SCHEDULER)
+            lock = engine.alone(engine.db.engine, SCHEDULER)
         except OSError as error:
             file = config.database_file(_settings(app))
             raise ConfigError(f"the database {file} cannot be written: {error.strerror}") from error
-        taken = lock is None and queues.has_lock_files(engine.db.engine)
+        taken = lock is None and engine.has_lock_files(engine.db.engine)
     if taken:
         raise ConfigError(
             f"another `byzanz serve` or `byzanz scheduler` is running on {config.database_file(_settings(app))}: "

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from server.play import clock
 from server.store.models import EXCUSED
-from server.store.rows import SeatRow, TurnRow
+from server.store.statements import SeatRow, TurnRow
 
 
 def seconds_of_turn(turn: TurnRow, seat: SeatRow, now: datetime) -> int:

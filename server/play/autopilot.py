@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from server.play.notes import MISSED, NOBODY
 from server.store import alerts, log, people, tenures
 from server.store.facts import Fact
-from server.store.rows import AnyGame, SeatRow
+from server.store.statements import AnyGame, SeatRow
 from server.store.table import Table
 
 MOST_MISSED = 2

@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from server.play import running, turns
 from server.store.engine import reading, transaction
 from server.store.models import Turn
-from server.store.rows import TurnRow
+from server.store.statements import TurnRow
 from server.store.table import Table
 
 LOGGER = logging.getLogger(__name__)

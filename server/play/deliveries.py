@@ -19,7 +19,7 @@ from server.store import outbox, statements
 from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
-from server.store.rows import AnyMail, TurnRow
+from server.store.statements import AnyMail, TurnRow
 from server.store.table import Table, lock
 
 LATEST_DIGEST = timedelta(hours=24)

@@ -15,7 +15,7 @@ from server.play import followed, positions
 from server.play.positions import Broken, Position
 from server.store import log
 from server.store.models import Game
-from server.store.rows import AnyGame, AnySeat
+from server.store.statements import AnyGame, AnySeat
 
 
 def viewer_of(game: AnyGame, viewer: Viewer) -> Viewer:

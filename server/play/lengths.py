@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from server.play import positions
 from server.store.models import Entry, Game, Seat
-from server.store.rows import AnySeat
+from server.store.statements import AnySeat
 
 ENOUGH, MOST = 5, 30
 """How many ended games tell more than the defaults, and how many are looked at."""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from server.config import settings
 from server.play import turns
-from server.store.rows import TurnRow
+from server.store.statements import TurnRow
 from server.store.table import Table
 
 OWN_TURN_DELAY = 120

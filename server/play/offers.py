@@ -17,7 +17,7 @@ from server.play.moderation.seat_acts import replace
 from server.store import log
 from server.store.engine import parse_stamp
 from server.store.models import Game, Person, Seat
-from server.store.rows import AnySeat
+from server.store.statements import AnySeat
 
 ABSENT = timedelta(hours=72)
 """How long a seat is on autopilot before it may be offered; at once if its player has left."""

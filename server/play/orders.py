@@ -17,7 +17,7 @@ from server.play.positions import Position
 from server.play.seat import at_seat
 from server.store import standing_orders
 from server.store.models import StandingOrder
-from server.store.rows import AnyGame
+from server.store.statements import AnyGame
 
 MOST_ORDERS = 500
 """Orders that one seat may place in a game, including those that have ended: all are shown when the game is over."""

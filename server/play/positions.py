@@ -19,7 +19,7 @@ from server.play.followed import Followed
 from server.store import log
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Snapshot
-from server.store.rows import AnyGame, AnyPerson, SeatRow
+from server.store.statements import AnyGame, AnyPerson, SeatRow
 from server.store.table import Table
 
 

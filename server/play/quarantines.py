@@ -15,7 +15,7 @@ from server.play.positions import NO_RULES, Broken, NoRules
 from server.store import alerts
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.rows import TurnRow
+from server.store.statements import TurnRow
 from server.store.table import Table
 
 LOGGER = logging.getLogger(__name__)

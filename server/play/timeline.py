@@ -17,7 +17,7 @@ from byzanz.rules import PUBLIC, Rules, Viewer
 from server.play import followed, history, positions
 from server.play.positions import Position
 from server.store import log
-from server.store.rows import AnyGame
+from server.store.statements import AnyGame
 
 MOST = 500
 """Logs whose parts a process remembers: they are public, follow from the log, and cost a replay and all its views."""

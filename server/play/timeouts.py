@@ -9,7 +9,7 @@ from server.play import autopilot, notes, positions, running, turns
 from server.play.moves import playable_position
 from server.play.quarantines import quarantine_if_broken
 from server.store.engine import transaction
-from server.store.rows import TurnRow
+from server.store.statements import TurnRow
 from server.store.table import Table
 
 

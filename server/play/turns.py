@@ -15,7 +15,7 @@ from server.store import alerts, statements
 from server.store.engine import connection_of
 from server.store.facts import Fact
 from server.store.models import Game, Outage, Seat, Turn
-from server.store.rows import AnyGame, AnyTurn, SeatRow, TurnRow
+from server.store.statements import AnyGame, AnyTurn, SeatRow, TurnRow
 from server.store.table import Table
 
 NOTICE_SECONDS = 3600

@@ -34,9 +34,8 @@ from server.scheduler.jobs import (
     tick_turns,
     tick_unreached,
 )
-from server.store import outbox, presence, processes, totals
-from server.store.engine import committed, db, transaction, utc_now
-from server.store.queues import alone
+from server.store import outbox, people, processes, totals
+from server.store.engine import alone, committed, db, transaction, utc_now
 
 LOGGER = logging.getLogger(__name__)
 
@@ -144,7 +143,7 @@ class Scheduler:
             if not processes.clock_off():
                 self._run_safely("rules", self._follow_rules)
         self._schedule(self._tick, "heartbeats", self._record_heartbeats)
-        self._schedule(self._tick, "presence", presence.store)
+        self._schedule(self._tick, "presence", people.store)
         self._schedule(TOTALS_INTERVAL, "totals", totals.store)
         if self._runs_jobs:
             self._schedule(self._tick, "turns", lambda: tick_turns(utc_now(), self._tick))

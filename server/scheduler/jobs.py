@@ -29,7 +29,7 @@ from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.play.positions import NoRules
 from server.scheduler import heartbeat
-from server.store import alerts, outbox, presence, submissions, totals
+from server.store import alerts, outbox, people, submissions, totals
 from server.store.engine import reading, truncate_log
 from server.store.models import Game, Seat, Turn
 
@@ -264,7 +264,7 @@ def tick_purge(now: datetime, tick: float) -> int:
     with reading() as session:
         enforced = heartbeat.enforced_until(session, now, tick) is not None
     purges = (
-        *(receive.purge, handles.purge, presence.purge, trials.end_old),
+        *(receive.purge, handles.purge, people.purge, trials.end_old),
         *(reports.purge, submissions.purge, outbox.purge),
     )
     # An erasure may have found a reader in the way of the first.

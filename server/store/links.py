@@ -19,7 +19,7 @@ from server.config import settings
 from server.store import statements
 from server.store.engine import connection_of
 from server.store.models import Link, Person
-from server.store.rows import GameRow, LinkRow, PersonRow, SeatRow
+from server.store.statements import GameRow, LinkRow, PersonRow, SeatRow
 
 Purpose = Literal[
     "seat",

@@ -15,8 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.config import MIGRATIONS, ConfigError
-from server.store.engine import db, driver_errors, wait_without_limit
-from server.store.queues import one_writer
+from server.store.engine import db, driver_errors, one_writer, wait_without_limit
 
 LOCK = 0x62797A616E7A
 """The number of the advisory lock that lets only one process at a time migrate a PostgreSQL database."""

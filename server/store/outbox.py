@@ -21,7 +21,7 @@ from server.store.engine import UtcTime, connection_of, insert, reading, transac
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Mail
 from server.store.prepared import Prepared
-from server.store.rows import AnyMail, MailRow
+from server.store.statements import AnyMail, MailRow
 
 LEASE = timedelta(minutes=10)
 """How long a mailer may take over a batch before another may start on it."""

@@ -1,16 +1,19 @@
-"""People: finding or creating them by email address."""
+"""People: found or created by their email address, and when they were last here."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Collection
+from contextlib import suppress
+from datetime import datetime, timedelta
 
-from sqlalchemy import String, select, type_coerce
+from sqlalchemy import String, delete, func, select, type_coerce
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.config import zones
-from server.store.engine import insert
-from server.store.models import Person
-from server.store.rows import AnyGame
+from server.store.engine import insert, reading, transaction
+from server.store.models import Person, Presence
+from server.store.statements import AnyGame
 
 
 def normalize_address(email: str) -> str:
@@ -50,3 +53,56 @@ def organiser_and_moderators(session: Session, game: AnyGame) -> set[int]:
     """Return the ids of the people responsible for a game: its organiser and the moderators."""
     found = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
     return found | ({game.organiser_id} if game.organiser_id is not None else set())
+
+
+# ---- when they were last here ----
+
+RETENTION = timedelta(days=30)
+"""How long it is kept: no report about an email counts as late as that."""
+_noted: dict[tuple[int, str], datetime] = {}
+
+
+def note(person_id: int, now: datetime, game_id: str | None = None) -> None:
+    """Note that a person is at the table of a game; somebody who is anywhere else is not at a table."""
+    if game_id is not None:
+        _noted[person_id, game_id] = now
+
+
+def store() -> None:
+    """Store what was noted since the last time, the newest moment of each person at each table.
+
+    Raises:
+        SQLAlchemyError: the database failed; what was noted is stored the next time.
+    """
+    if not _noted:
+        return
+    taken = sorted(_noted.copy().items(), key=lambda noted: (noted[0][1], noted[0][0]))  # as games are locked
+    with transaction() as session:
+        for (person_id, game_id), at in taken:
+            row = {"person_id": person_id, "game_id": game_id, "at": at}
+            key = ("person_id", "game_id")
+            with suppress(IntegrityError), session.begin_nested():  # the game may be gone meanwhile
+                insert(session, Presence, row, key=key, again={"at": at}, where=Presence.at < at)
+    for place, at in taken:
+        if _noted.get(place) == at:
+            del _noted[place]
+
+
+def last(session: Session, person_id: int, game_ids: Collection[str] = ()) -> datetime | None:
+    """Return when a person was last at one of these tables, or at any table if none is named; None if never lately."""
+    where = [Presence.person_id == person_id] + ([Presence.game_id.in_(game_ids)] if game_ids else [])
+    return session.scalar(select(func.max(Presence.at)).where(*where))
+
+
+def forget() -> None:
+    """Forget what was noted."""
+    _noted.clear()
+
+
+def purge(now: datetime) -> None:
+    """Delete what is too old to matter."""
+    with reading() as session:
+        old = session.scalar(select(func.min(Presence.at)))
+    if old is not None and old < now - RETENTION:
+        with transaction() as session:
+            session.execute(delete(Presence).where(Presence.at < now - RETENTION))

@@ -14,7 +14,7 @@ from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import Rules
 from server.store.facts import Fact
 from server.store.models import Seat, StandingOrder
-from server.store.rows import AnyOrder, OrderRow
+from server.store.statements import AnyOrder, OrderRow
 from server.store.table import Table
 
 

@@ -20,7 +20,7 @@ from server.store import links, outbox, statements, totals
 from server.store.engine import connection_of, stamp
 from server.store.models import Absence, Person, StandingOrder
 from server.store.prepared import Prepared
-from server.store.rows import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
+from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
 
 class Table:

@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from server.store.models import Tenure
-from server.store.rows import SeatRow
+from server.store.statements import SeatRow
 from server.store.table import Table
 
 

@@ -23,7 +23,7 @@ from server.config import zones
 from server.errors import InvalidLines, Refused
 from server.i18n import N_
 from server.i18n.characters import isolated
-from server.store import engine, links, presence
+from server.store import engine, links, people
 from server.store.engine import utc_now
 from server.store.links import SeatAccess
 from server.web import locale, visitor
@@ -215,7 +215,7 @@ def note_presence(person_id: int, game_id: str | None) -> None:
     """
     asks = request.endpoint == "live.head" and request.method == "GET" and TOUCHED in request.headers
     if asks or not _is_reading():
-        presence.note(person_id, utc_now(), game_id)
+        people.note(person_id, utc_now(), game_id)
 
 
 GAME_ID = re.compile(r"[0-9A-Za-z_-]{1,16}")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from server.store import engine, presence
+from server.store import engine, people
 from server.store.models import Presence
 from tests.conftest import Table
 from tests.support.browser.tabs import Tab
@@ -28,7 +28,7 @@ HIDE = "() => Object.defineProperty(document, 'visibilityState', { get: () => 'h
 
 def is_there(game: Table, seat: int) -> bool:
     """Whether the player of a seat is known to be at the table, which is forgotten with this question."""
-    presence.store()
+    people.store()
     with engine.transaction() as session:
         found = session.get(Presence, (game.people[seat], game.id))
         if found is not None:

@@ -19,7 +19,7 @@ from server.mail.outgoing import compose, deliver, mail_links, relevance
 from server.mail.outgoing.compose import ComposedMail
 from server.mail.text import wrapped
 from server.play import positions, turns
-from server.store import engine, heads, outbox
+from server.store import engine, log, outbox
 from server.store.models import Game, Mail
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
@@ -122,7 +122,7 @@ def message_id(mail: Mail) -> str:
     """Return the Message-ID of an email about an entry of a game."""
     with engine.reading() as session:
         game = session.get_one(Game, mail.game_id)
-        return compose.message_id(mail.key, heads.mark_at(session, game, mail.seq or 0))
+        return compose.message_id(mail.key, log.mark_at(session, game, mail.seq or 0))
 
 
 def statuses() -> dict[str, str]:

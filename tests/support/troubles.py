@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import event
 
-from server.store import engine, queues
+from server.store import engine
 from server.store.engine import Base
 
 IMPATIENT = 0.05
@@ -50,7 +50,7 @@ LOST: dict[str, Callable[[], Exception]] = {
 def impatient(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
     """Return the app, whose new connections give up locks soon."""
     monkeypatch.setattr(engine, "BUSY_SECONDS", IMPATIENT)
-    monkeypatch.setattr(queues, "LOCK_SECONDS", IMPATIENT)
+    monkeypatch.setattr(engine, "LOCK_SECONDS", IMPATIENT)
     engine.db.engine.dispose()
     return app
 

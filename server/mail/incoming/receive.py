@@ -23,7 +23,7 @@ from server.mail.incoming.reply import Reply
 from server.mail.incoming.words import Outcome
 from server.mail.outgoing.smtp import ascii_domain
 from server.play.positions import NoRules, on_hold
-from server.store import heads, links, outbox, people, presence, totals
+from server.store import links, log, outbox, people, totals
 from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
@@ -200,8 +200,8 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
     if message.doubt is not None and not words.is_understood(access, asked, wholly=True):
         return _finish(row, access, "auto", Fact("ignored", {"why": message.doubt}), now)
     if understood and not asked.only_words:
-        presence.note(person.id, now, access.game.id)
-        presence.store()
+        people.note(person.id, now, access.game.id)
+        people.store()
     if understood:
         deliverability.mark_reachable(person.id, now)
     done = words.carry_out(access, asked, row, now)
@@ -288,7 +288,7 @@ def _claim(raw: bytes, recipient: str, now: datetime) -> IncomingMail | None:
 
 def _search(raw: bytes, now: datetime) -> None:
     """Report the heads in a mail that our logs lack."""
-    heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
+    log.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
 
 
 def _finish(

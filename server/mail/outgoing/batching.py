@@ -14,7 +14,7 @@ from server.config.zones import zone_of
 from server.mail.outgoing.relevance import REQUESTED, MailRows
 from server.play import clock
 from server.store import outbox
-from server.store.rows import AnyMail
+from server.store.statements import AnyMail
 
 IMMEDIATE = REQUESTED | {"turn", "digest"}
 """Mails that are sent in quiet hours, too: no clock counts those hours, and a digest has a time of its own."""

@@ -26,7 +26,7 @@ from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import Message
 from server.mail.text import one_line, wrapped
 from server.play import turns as play_turns
-from server.store import heads, outbox
+from server.store import log, outbox
 
 INLINER = css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
 
@@ -118,7 +118,7 @@ def _headers(session: Session, rows: MailRows, mail_links: MailLinks) -> dict[st
     # A restored server may give the number of an entry to another one; the email about that has another Message-ID.
     mark = ""
     if rows.game is not None and rows.mail.seq is not None:
-        mark = heads.mark_at(session, rows.game, rows.mail.seq)
+        mark = log.mark_at(session, rows.game, rows.mail.seq)
     headers = {
         "Message-ID": message_id(rows.mail.key + queued, mark),
         "Auto-Submitted": "auto-replied" if rows.mail.kind == "answer" else "auto-generated",

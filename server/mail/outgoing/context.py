@@ -23,9 +23,9 @@ from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, notes, positions, timeline, turns
-from server.store import facts, heads, outbox, standing_orders
+from server.store import facts, log, outbox, standing_orders
 from server.store.models import Person
-from server.store.rows import AnyGame, AnyMail, AnyPerson
+from server.store.statements import AnyGame, AnyMail, AnyPerson
 from server.store.table import Table
 
 EXAMPLES = 3
@@ -176,7 +176,7 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "head": game.head,
         "hash": game.head_hash,
         "commitment": game.commitment,
-        "at": heads.marked(f"{game.id}.{game.head}.{game.head_hash[: heads.LENGTH]}"),
+        "at": log.marked(f"{game.id}.{game.head}.{game.head_hash[: log.LENGTH]}"),
         "others": sum(seat.bot is None for seat in table.seats) > 1,
     } | (
         occasions.invitation(session, rows, table)

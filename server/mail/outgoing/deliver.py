@@ -29,7 +29,7 @@ from server.play.positions import NO_RULES
 from server.store import alerts, links, outbox, totals
 from server.store.engine import UNAVAILABLE, reading, transaction
 from server.store.facts import Fact
-from server.store.rows import MailRow
+from server.store.statements import MailRow
 
 LOGGER = logging.getLogger(__name__)
 BATCH = 20

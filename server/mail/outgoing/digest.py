@@ -25,7 +25,7 @@ from server.play.positions import Broken
 from server.store import log, outbox
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
-from server.store.rows import AnyMail
+from server.store.statements import AnyMail
 
 LOGGER = logging.getLogger(__name__)
 OVERVIEWS = ("digest", "games")

@@ -13,7 +13,7 @@ from server.mail.outgoing import digest, relevance
 from server.mail.outgoing.relevance import MailRows
 from server.store import links, mail_kinds, outbox
 from server.store.models import Link
-from server.store.rows import LinkRow
+from server.store.statements import LinkRow
 
 PURPOSES: dict[str, links.Purpose] = {
     "turn": "seat",

@@ -15,7 +15,7 @@ from server.mail.outgoing import said
 from server.store import mail_kinds, outbox
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Link, Mail, Person, Seat
-from server.store.rows import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
+from server.store.statements import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
 from server.store.table import Table, load
 
 REQUESTED = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop is None)

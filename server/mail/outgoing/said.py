@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from server.community import talk
 from server.community.talk import Said
 from server.mail.text import one_line
-from server.store import log, presence
+from server.store import log, people
 from server.store.models import Link
-from server.store.rows import AnyGame, AnyMail, AnyPerson, AnySeat
+from server.store.statements import AnyGame, AnyMail, AnyPerson, AnySeat
 
 LINES = 3
 """Lines of one person's words that an email shows."""
@@ -114,7 +114,7 @@ def unread(session: Session, game_id: str, person_id: int, mails: Sequence[AnyMa
         mails: queued; those about anything else do not count.
     """
     first = min(mail.created_at for mail in mails if mail.kind == "talk")
-    read_at = presence.last(session, person_id, [game_id])
+    read_at = people.last(session, person_id, [game_id])
     found = talk.words(session, game_id, person_id)
     heard = (said for said in found if said.at >= first and not said.own and not said.hidden)
     return [said for said in heard if read_at is None or said.at > read_at]

@@ -13,7 +13,7 @@ from server.play import positions
 from server.play.positions import Position
 from server.store import log
 from server.store.models import Entry, ModeratorAction
-from server.store.rows import SeatRow
+from server.store.statements import SeatRow
 from server.store.table import Table
 from server.validation import whole_number
 

@@ -23,7 +23,7 @@ from server.play.moderation.seat_acts import bank, extend, link, replace, switch
 from server.play.positions import Position
 from server.store import log
 from server.store.models import Turn
-from server.store.rows import AnyGame
+from server.store.statements import AnyGame
 from server.store.table import Table
 from server.validation import whole_number
 

@@ -21,7 +21,7 @@ from server.play.moderation.act import (
 from server.play.positions import Position
 from server.store import links, people, standing_orders, tenures
 from server.store.facts import Fact
-from server.store.rows import SeatRow
+from server.store.statements import SeatRow
 from server.store.table import Table
 
 

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
-from server.store.models.community import (
+from server.store.models.games import (
+    EXCUSED,
+    Entry,
+    Game,
+    ModeratorAction,
+    Seat,
+    Snapshot,
+    StandingOrder,
+    Turn,
+)
+from server.store.models.operations import (
+    FAILED,
+    INVITATION,
+    NO_TURN,
+    WAITING,
+    Alert,
+    Heartbeat,
+    IncomingMail,
+    Mail,
+    Outage,
+    Process,
+    Submission,
+    Total,
+)
+from server.store.models.people import (
+    Absence,
+    AddressChange,
     Block,
+    BrowserSession,
     Conduct,
     FormerHandle,
+    Link,
     Mute,
     Notes,
+    Person,
+    Presence,
     Reliability,
     Rematch,
     Standing,
@@ -15,13 +45,6 @@ from server.store.models.community import (
     Wish,
     Word,
 )
-from server.store.models.games import Game, Seat
-from server.store.models.links import Link
-from server.store.models.log import EXCUSED, Entry, ModeratorAction, Snapshot
-from server.store.models.mail import FAILED, INVITATION, NO_TURN, WAITING, IncomingMail, Mail
-from server.store.models.operations import Alert, Heartbeat, Outage, Process, Submission, Total
-from server.store.models.people import Absence, AddressChange, BrowserSession, Person, Presence
-from server.store.models.turns import StandingOrder, Turn
 
 __all__ = [
     "EXCUSED",

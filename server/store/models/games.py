@@ -1,15 +1,15 @@
-"""Games and their seats."""
+"""Games with their seats, their logs, open turns and standing orders."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from byzanz import record
 from server.config import zones
-from server.store.engine import Base, NameText, UtcTime, ZoneName
+from server.store.engine import Base, Hex, NameText, Stamp, UtcTime, ZoneName
 from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
@@ -182,3 +182,153 @@ class Seat(Base):
     offered_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When the seat of a running game was offered to other players; None: it is not."""
     person: Mapped[Person | None] = relationship(init=False, viewonly=True)
+
+
+# ---- logs ----
+
+EXCUSED = -1
+"""The `seconds` of an answer that says nothing about its player: email had failed, or they were away all the time."""
+_REQUESTED = "request_id IS NOT NULL"
+
+
+class Entry(Base):
+    """One entry of a game's log (docs/formats.md §2). Triggers refuse changes; only `table.py` writes it."""
+
+    __tablename__ = "entry"
+    __table_args__ = (
+        # Entries that nobody requested are left out.
+        Index(
+            "uq_entry_game_id_seat_request_id",
+            *("game_id", "seat", "request_id"),
+            unique=True,
+            sqlite_where=text(_REQUESTED),
+            postgresql_where=text(_REQUESTED),
+        ),
+        # Hex digits are refused: both databases would store them as if they were the bytes.
+        CheckConstraint("length(salt) = 16 AND length(hash) = 32", name="lengths"),
+        # On SQLite, a table with row ids would keep its primary key a second time.
+        {"sqlite_with_rowid": False},
+    )
+    game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[str] = mapped_column(Stamp)
+    seat: Mapped[int | None]
+    by: Mapped[str] = mapped_column(String(10))
+    move: Mapped[str] = mapped_column(Text)
+    note: Mapped[str | None] = mapped_column(Text)
+    salt: Mapped[str] = mapped_column(Hex(16))
+    hash: Mapped[str] = mapped_column(Hex(32))
+    request_id: Mapped[str | None] = mapped_column(String(64), default=None)
+    seconds: Mapped[int | None] = mapped_column(default=None)
+    """How long the clock of the turn that this answered had run, or EXCUSED; 0 for all other entries.
+
+    None: an entry from before this was kept. It stands beside the log, for what is counted after the game.
+    """
+
+
+class Snapshot(Base):
+    """A state computed from the entries up to `seq`; it can be deleted at any time."""
+
+    __tablename__ = "snapshot"
+    game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    format: Mapped[str] = mapped_column(String(40))
+    """`slug/rules version/state format`; a snapshot in any other format is ignored."""
+    state: Mapped[str] = mapped_column(Text)
+
+
+class ModeratorAction(Base):
+    """A use of a power by a moderator or the operator; the log itself names nobody. The table is `deed`."""
+
+    __tablename__ = "deed"
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True)
+    """The moderator; None: the operator, at the shell."""
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    power: Mapped[str] = mapped_column(String(10))
+    """One of `powers.POWERS`; `act` for entries from before this was kept."""
+    game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), index=True, default=None)
+    """The table that it concerns, if it is one."""
+    seq: Mapped[int | None] = mapped_column(default=None)
+    """Its entry in the log, if it has one."""
+    about_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
+    """The person whom it concerns, if it is one."""
+    reason: Mapped[str | None] = mapped_column(Text, default=None)
+    """None: from before this was kept, or about a person who was erased since."""
+
+
+# ---- turns and standing orders ----
+
+_UNSTARTED = "started_at IS NULL AND refused IS NULL"
+
+
+class Turn(Base):
+    """A seat's open question and its clock."""
+
+    __tablename__ = "turn"
+    __table_args__ = (
+        # Few of many turns are bots': an index of these alone keeps a tick short.
+        Index("ix_turn_bots", "opened_at", sqlite_where=text("bot = 1"), postgresql_where=text("bot")),
+        # Few turns still wait for the email that starts their clocks.
+        Index(
+            "ix_turn_unstarted", "opened_at", sqlite_where=text(_UNSTARTED), postgresql_where=text(_UNSTARTED)
+        ),
+    )
+    game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
+    seat: Mapped[int] = mapped_column(primary_key=True)
+    question: Mapped[str] = mapped_column(String(40))
+    """Kind and number: `bid 17`."""
+    opened_seq: Mapped[int]
+    opened_at: Mapped[datetime] = mapped_column(UtcTime)
+    hours: Mapped[str] = mapped_column(Text)
+    """JSON, fixed when the turn opened: the hours, days and absences that the clock leaves out."""
+    bot: Mapped[bool] = mapped_column(default=False)
+    """Whether a bot holds the seat; when the player is replaced, the turn opens again."""
+    started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When the clock started: a mail server took the email, or at once if the player wants none. None: not yet."""
+    bank: Mapped[int] = mapped_column(default=0)
+    """Seconds of the seat's time bank that this turn may use, fixed when it opened."""
+    extra: Mapped[int] = mapped_column(default=0)
+    """Seconds that moderators have added to the allowance."""
+    anew: Mapped[bool] = mapped_column(default=False)
+    """A bounce has restarted the clock in full; no other stops it in this turn."""
+    credited: Mapped[int] = mapped_column(default=0)
+    """Seconds of outages that `!credit` entries have announced; the clock does not count outages anyway."""
+    due_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
+    """A hint, which is computed again before anything is done."""
+    remind_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
+    """When the reminder is due; None once it was queued."""
+    refused: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
+    """Why the turn's email could not be delivered; the clock is stopped."""
+    refused_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
+    """When the clock was stopped."""
+    mail_failed: Mapped[bool] = mapped_column(default=False)
+    """An email about it has been refused or has bounced."""
+
+
+class StandingOrder(Base):
+    """A sealed standing order. `status`: standing, resting (suspended), done, withdrawn, stopped."""
+
+    __tablename__ = "standing_order"
+    __table_args__ = (
+        UniqueConstraint("game_id", "seat", "number"),
+        Index("ix_standing_order_place", "game_id", "seat", "status"),
+    )
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    game_id: Mapped[str] = mapped_column(ForeignKey("game.id"))
+    seat: Mapped[int]
+    number: Mapped[int]
+    """From 1 for each seat; shown to the player, because `id` would reveal how many orders others place."""
+    text: Mapped[str] = mapped_column(Text)
+    """Canonical, in the grammar of the game (docs/orders.md)."""
+    scope: Mapped[str] = mapped_column("occasion", String(40))
+    """The decisions it is for, in the game's words (`lot 3.2`); empty: it stands until withdrawn."""
+    left_at: Mapped[datetime] = mapped_column(UtcTime)
+    left_seq: Mapped[int]
+    """The head of the log when it was placed."""
+    status: Mapped[str] = mapped_column(String(10), default="standing")
+    reason: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
+    """Why it ended, for its owner."""
+    ended_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    ended_seq: Mapped[int | None] = mapped_column(default=None)
+    """The head of the log when it ended."""

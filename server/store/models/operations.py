@@ -1,10 +1,10 @@
-"""Heartbeats, processes, outages, totals and alerts."""
+"""Email in and out, heartbeats, processes, outages, totals and alerts."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, literal_column, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.store.engine import Base, Hex, UtcTime
@@ -81,3 +81,92 @@ class Alert(Base):
     at: Mapped[datetime] = mapped_column(UtcTime)
     game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), default=None)
     cleared_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+
+
+# ---- email ----
+
+
+class IncomingMail(Base):
+    """An email that came in, stored so that none is processed twice. The table is `received`.
+
+    `kind`: reply, auto, bounce, complaint, refused.
+    """
+
+    __tablename__ = "received"
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    """SHA-256 of the Message-ID and the recipient, which identify the email."""
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    kind: Mapped[str] = mapped_column(String(10))
+    outcome: Mapped[Fact] = mapped_column(FactColumn)
+    """The result, for moderators."""
+    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
+    game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), index=True, default=None)
+    seat: Mapped[int | None] = mapped_column(default=None)
+
+
+_WAITING = "status = 'waiting'"
+_FAILED = "status = 'failed'"
+_NO_TURN = "kind <> 'turn'"
+_COUNTED = "counts_at IS NOT NULL"
+_TRIED = "status = 'waiting' AND tried_at IS NOT NULL"
+_DATED = "delete_at IS NOT NULL"
+
+
+class Mail(Base):
+    """An outgoing email. `status`: waiting, sent, dropped (outdated or unwanted), failed (rejected for good)."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (
+        # Most of many emails were sent, and most are about turns: the indexes leave these out.
+        Index(
+            "ix_outbox_waiting", "not_before", sqlite_where=text(_WAITING), postgresql_where=text(_WAITING)
+        ),
+        Index("ix_outbox_failed", "not_before", sqlite_where=text(_FAILED), postgresql_where=text(_FAILED)),
+        Index(
+            "ix_outbox_person_id", "person_id", sqlite_where=text(_NO_TURN), postgresql_where=text(_NO_TURN)
+        ),
+        Index("ix_outbox_reader", "game_id", "person_id"),
+        # Since when emails cannot be sent.
+        Index("ix_outbox_tried", "tried_at", sqlite_where=text(_TRIED), postgresql_where=text(_TRIED)),
+        # How many strangers were emailed within the last hour.
+        Index("ix_outbox_counted", "counts_at", sqlite_where=text(_COUNTED), postgresql_where=text(_COUNTED)),
+        # Emails of running games have no such date.
+        Index("ix_outbox_expiring", "delete_at", sqlite_where=text(_DATED), postgresql_where=text(_DATED)),
+    )
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    key: Mapped[str] = mapped_column(String(120), unique=True)
+    """Names the news, so that none is queued twice; the Message-ID is made from it."""
+    kind: Mapped[str] = mapped_column(String(20))
+    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"))
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    not_before: Mapped[datetime] = mapped_column(UtcTime)
+    game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), default=None)
+    seat: Mapped[int | None] = mapped_column(default=None)
+    seq: Mapped[int | None] = mapped_column(default=None)
+    """The entry it is about; for a turn, the head of the log when it opened."""
+    details: Mapped[str] = mapped_column(Text, default="{}")
+    """JSON with data that the template needs and cannot look up; emptied once the email is finished."""
+    status: Mapped[str] = mapped_column(String(10), default="waiting")
+    attempts: Mapped[int] = mapped_column(default=0)
+    tried_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When the first attempt to send it failed; None before."""
+    leased_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    leased_by: Mapped[str | None] = mapped_column(String(40), default=None)
+    """The name of the mailer that holds the lease, if it has one."""
+    finished_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    error: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
+    """Why it was not sent, or not yet."""
+    counts_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When it counts among the emails that strangers may have caused; None: its kind does not count, or no more."""
+    origin: Mapped[str | None] = mapped_column(String(40), default=None)
+    """The networks of the visitor who caused it (`server/store/origins.py`), while it counts."""
+    delete_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When this row may be deleted; None while it waits, and until a month after its game has ended."""
+
+
+# The conditions of the indexes, for queries; bound values would hide them from the planner.
+WAITING = Mail.status == literal_column("'waiting'")
+FAILED = Mail.status == literal_column("'failed'")
+INVITATION = Mail.kind.in_((literal_column("'invite'"), literal_column("'nudge'")))
+NO_TURN = Mail.kind != literal_column("'turn'")

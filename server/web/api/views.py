@@ -26,7 +26,7 @@ from server.play import history, positions, turns
 from server.play.positions import Broken, Position, on_hold
 from server.store import engine, links, processes, standing_orders
 from server.store.models import Game
-from server.store.rows import AnyGame
+from server.store.statements import AnyGame
 from server.store.table import load
 from server.web import http, locale
 from server.web.api import openapi, people, tables

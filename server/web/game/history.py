@@ -23,7 +23,7 @@ from server.play.timeline import Timeline
 from server.store import log, standing_orders
 from server.store.engine import parse_stamp
 from server.store.models import StandingOrder
-from server.store.rows import AnyGame
+from server.store.statements import AnyGame
 from server.validation import whole_number
 
 PAGE_SIZE = 100

@@ -20,7 +20,7 @@ from server.config import zones
 from server.store import facts
 from server.store.engine import utc_now
 from server.store.models import Game, IncomingMail, Mail, Person
-from server.store.rows import AnySeat
+from server.store.statements import AnySeat
 from server.web.game.history import HistoryLine
 
 

@@ -27,7 +27,7 @@ from server.play.positions import why_on_hold
 from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Rematch
-from server.store.rows import AnyGame
+from server.store.statements import AnyGame
 from server.web.game import charts, history, kept, mail_log, talk
 from server.web.game.short_names import short_names
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access

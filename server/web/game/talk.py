@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from server.community import talk
 from server.community.talk import Said
-from server.store.rows import AnyGame
+from server.store.statements import AnyGame
 from server.web.game.history import HistoryLine, short
 
 MOST = 60

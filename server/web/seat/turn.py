@@ -23,10 +23,10 @@ from server.mail import deliverability
 from server.play import autopilot, positions, timeline, turns
 from server.play import history as play_history
 from server.play.positions import Position, why_on_hold
-from server.store import heads, log, standing_orders
+from server.store import log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
-from server.store.rows import OrderRow
+from server.store.statements import OrderRow
 from server.store.table import Table, load
 from server.validation import whole_number
 from server.web.game import history
@@ -64,7 +64,7 @@ def show(token: str) -> ResponseReturnValue:
     `?at=…` says where the log stood when the link was emailed; `?played=…` is the move that led here.
     """
     query = flask.request.args
-    missing = heads.report_missing(query.get("at", ""), utc_now())
+    missing = log.report_missing(query.get("at", ""), utc_now())
     with reading() as session:
         access = seat_access(session, token)
         lost_entry = next((head.seq for head in missing if head.game_id == access.game.id), None)

@@ -21,7 +21,8 @@ from server.accounts import erasure, export
 from server.mail.outgoing.deliver import deliver
 from server.play import history
 from server.scheduler import jobs
-from server.store import engine, links, log, outbox, presence
+from server.store import engine, links, log, outbox
+from server.store import people as store_people
 from server.store.facts import Fact
 from server.store.models import (
     Alert,
@@ -99,8 +100,8 @@ def test_what_an_erased_person_said_and_noted_goes_with_them(zeno: int) -> None:
 
 
 def test_the_row_of_an_erased_person_says_nothing_of_them(zeno: int) -> None:
-    presence.note(zeno, NOW, "running")
-    presence.store()
+    store_people.note(zeno, NOW, "running")
+    store_people.store()
     erasure.erase(zeno, NOW)
     blank = Person(email=None, name=erasure.NAME, created_at=NOW, silent=True)
     with engine.reading() as session:

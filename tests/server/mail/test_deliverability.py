@@ -19,7 +19,7 @@ from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play import turns
 from server.play.moderation.powers import Conflict
-from server.store import engine, facts, links, log, outbox, presence
+from server.store import engine, facts, links, log, outbox, people
 from server.store.facts import Fact
 from server.store.models import Alert, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
@@ -406,15 +406,15 @@ def test_who_was_at_the_table_after_the_email_was_accepted_has_an_address_that_w
     other = table(3, "other")
     tokens = {"seat": game.tokens[0], "beside": game.tokens[1], "elsewhere": other.tokens[0]}
     tokens |= {"feed": token_of("feed", game.people[0]), "stop": token_of("stop", game.people[0], game.id)}
-    presence.note(game.people[0], NOW - MINUTE, game.id)
-    presence.store()
+    people.note(game.people[0], NOW - MINUTE, game.id)
+    people.store()
     mail = the_mail(game)
     post()
     there, method, path, how = SIGNS[sign]
     with time_machine.travel(NOW + MINUTE, tick=False):
         answer = client.open(path.format(**tokens), method=method, **how)
     assert answer.status_code < 400
-    presence.store()
+    people.store()
     deliverability.handle_bounce(mail.id, GONE, NOW + 2 * MINUTE)
     assert (row(Person, game.people[0]).suppressed is None) is there
     assert (row(Mail, mail.id).status == "sent") is there
@@ -425,8 +425,8 @@ def test_only_what_comes_after_the_email_shows_anything(table: Begin, seconds: i
     game = table(3)
     mail = the_mail(game)
     post()
-    presence.note(game.people[0], NOW + timedelta(seconds=seconds), game.id)
-    presence.store()
+    people.note(game.people[0], NOW + timedelta(seconds=seconds), game.id)
+    people.store()
     deliverability.handle_bounce(mail.id, GONE, NOW + MINUTE)
     assert (row(Person, game.people[0]).suppressed is None) is (seconds > 0)
 
@@ -438,7 +438,7 @@ def test_signing_in_alone_shows_nothing(table: Begin, client: FlaskClient) -> No
     with time_machine.travel(NOW + MINUTE, tick=False):
         sign_in(client, "alice@example.org")
         assert client.get("/account").status_code == 200
-    presence.store()
+    people.store()
     deliverability.handle_bounce(mail.id, GONE, NOW + 2 * MINUTE)
     assert row(Person, game.people[0]).suppressed is not None
 

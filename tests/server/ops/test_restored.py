@@ -20,7 +20,8 @@ from server.mail.incoming import receive
 from server.mail.incoming.receive import NoSuchAddress
 from server.ops import restored
 from server.scheduler import jobs
-from server.store import engine, heads
+from server.store import engine
+from server.store import log as store_log
 from server.store.models import Alert, Game, Person
 from tests.conftest import NOW, SECRET, Table
 from tests.support.letters import with_replies
@@ -152,7 +153,7 @@ def test_another_entry_under_the_same_number_is_noticed_too(lost: Lost, client: 
 
 @one_database
 def test_made_up_heads_and_marks_of_other_games_change_nothing(lost: Lost, client: FlaskClient) -> None:
-    mark = heads.marked(f"{lost.game.id}.4.{'0' * 16}")
+    mark = store_log.marked(f"{lost.game.id}.4.{'0' * 16}")
     forged = [
         mark[:-1] + ("0" if mark[-1] != "0" else "1"),
         f"g1.9.{'0' * 16}.{'0' * 16}",
@@ -162,7 +163,7 @@ def test_made_up_heads_and_marks_of_other_games_change_nothing(lost: Lost, clien
     for at in forged:
         assert "knew more" not in look(client, f"/t/{lost.game.tokens[0]}?at={at}").text
     assert alert_texts() == []
-    other = heads.marked(f"zzz.4.{'0' * 16}")
+    other = store_log.marked(f"zzz.4.{'0' * 16}")
     assert "knew more" not in look(client, f"/t/{lost.game.tokens[0]}?at={other}").text
     assert len(alert_texts()) == 1
 
@@ -194,7 +195,7 @@ def test_the_command_fails_as_long_as_entries_are_missing(
     monkeypatch.setenv("BYZANZ_SECRET_KEY", SECRET)
     monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
     for message in lost.lost:
-        heads.report_missing(message["Message-ID"], NOW)
+        store_log.report_missing(message["Message-ID"], NOW)
     assert main(["doctor", "--after-restore"]) == 1
     told = capsys.readouterr().out
     assert "game g1, entry 4 was emailed as" in told

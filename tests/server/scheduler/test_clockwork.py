@@ -17,7 +17,7 @@ from server.mail.outgoing import deliver, digest
 from server.mail.outgoing.smtp import Transport
 from server.play.moderation.act import Newcomer
 from server.scheduler import clockwork, heartbeat, jobs
-from server.store import engine, outbox, people, presence, totals
+from server.store import engine, outbox, people, totals
 from server.store.models import Game
 from tests.conftest import NOW, Table
 from tests.support.moderators import outsider
@@ -41,7 +41,7 @@ class Ticks:
                 monkeypatch.setattr(clockwork, name, partial(self._tick, name))
         monkeypatch.setattr(clockwork, "record_heartbeat", self._record)
         monkeypatch.setattr(outbox, "free_leases", lambda _mailer: None)
-        monkeypatch.setattr(presence, "store", lambda: self.calls.append(("presence.store",)))
+        monkeypatch.setattr(people, "store", lambda: self.calls.append(("presence.store",)))
         monkeypatch.setattr(totals, "store", lambda: self.calls.append(("totals.store",)))
 
     def _tick(self, name: str, now: datetime, *more: Any) -> int:

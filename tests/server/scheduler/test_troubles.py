@@ -29,7 +29,7 @@ from server.lobby import trials
 from server.mail.incoming import receive
 from server.play import positions
 from server.scheduler import clockwork, heartbeat, jobs
-from server.store import engine, presence, queues, totals
+from server.store import engine, people, totals
 from server.store.models import Alert, Game, Presence, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.mails import one_database, post, row
@@ -311,7 +311,7 @@ def test_every_job_goes_on_after_a_lock(impatient: Flask, table: Begin) -> None:
         with locked(impatient):
             for job in work.values():
                 job.func(*job.args)
-        presence.note(1, engine.utc_now())
+        people.note(1, engine.utc_now())
         totals.forget()
         for job in work.values():
             job.func(*job.args)
@@ -332,10 +332,10 @@ def test_who_was_here_while_the_database_was_locked_is_stored_afterwards(
     impatient: Flask, table: Begin
 ) -> None:
     game = table(3)
-    presence.note(game.people[0], NOW + HOUR, game.id)
+    people.note(game.people[0], NOW + HOUR, game.id)
     with locked(impatient), pytest.raises(engine.UNAVAILABLE):
-        presence.store()
-    presence.store()
+        people.store()
+    people.store()
     assert row(Presence, (game.people[0], game.id)).at == NOW + HOUR
 
 
@@ -373,7 +373,7 @@ def test_a_lock_file_that_cannot_be_opened_is_the_databases_trouble(
     with pytest.raises(sa.exc.OperationalError), engine.transaction():
         pass
     with pytest.raises(sa.exc.OperationalError):
-        queues.alone(engine.db.engine, "mailer")
+        engine.alone(engine.db.engine, "mailer")
 
 
 @one_database

@@ -14,7 +14,7 @@ from sqlalchemy import delete, select
 from server.mail.incoming import lmtp
 from server.ops import metrics
 from server.scheduler import clockwork, heartbeat
-from server.store import alerts, engine, presence, processes
+from server.store import alerts, engine, people, processes
 from server.store.models import Alert, Heartbeat, Outage, Process
 from server.store.processes import DATABASE_CLOCK, DEAD_AFTER, MACHINE_CLOCK, ProcessHeartbeat
 from tests.conftest import Table
@@ -174,7 +174,7 @@ def test_a_scheduler_with_a_wrong_clock_stores_nothing_and_recovers(
     for name in dir(clockwork):
         if name.startswith("tick_"):
             monkeypatch.setattr(clockwork, name, lambda *_words, name=name: ran.append(name))
-    presence.note(game.people[0], engine.utc_now())
+    people.note(game.people[0], engine.utc_now())
     other = process("alpha", "web", "scheduler")
     other.send()
     monkeypatch.setattr(clockwork, "utc_now", shifted(2 * HOUR))

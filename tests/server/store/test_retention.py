@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from server.mail.text import quoted
 from server.store import engine, outbox, people
 from server.store.models import Game, Mail
-from server.store.rows import AnyMail
+from server.store.statements import AnyMail
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
 from tests.support.mails import change, post, queue, statuses

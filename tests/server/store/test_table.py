@@ -11,9 +11,10 @@ from sqlalchemy import select
 
 from byzanz import record
 from server.play import running
-from server.store import engine, log, models, rows
+from server.store import engine, log, models
+from server.store import statements as store_statements
 from server.store.models import Game, Seat, Snapshot, Turn
-from server.store.rows import TurnRow
+from server.store.statements import TurnRow
 from server.store.table import load
 from tests.conftest import NOW, Table
 from tests.support.in_hand import append
@@ -27,13 +28,13 @@ SETS = [set(chosen) for size in range(4) for chosen in combinations(range(3), si
 @pytest.mark.parametrize(
     ("row", "model"),
     [
-        (rows.GameRow, models.Game),
-        (rows.SeatRow, models.Seat),
-        (rows.PersonRow, models.Person),
-        (rows.TurnRow, models.Turn),
-        (rows.OrderRow, models.StandingOrder),
-        (rows.LinkRow, models.Link),
-        (rows.MailRow, models.Mail),
+        (store_statements.GameRow, models.Game),
+        (store_statements.SeatRow, models.Seat),
+        (store_statements.PersonRow, models.Person),
+        (store_statements.TurnRow, models.Turn),
+        (store_statements.OrderRow, models.StandingOrder),
+        (store_statements.LinkRow, models.Link),
+        (store_statements.MailRow, models.Mail),
     ],
 )
 def test_a_row_has_fields_of_its_model_in_their_order(row: type, model: type[engine.Base]) -> None:

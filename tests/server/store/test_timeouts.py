@@ -12,7 +12,7 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 
 from server.lobby import create, organiser
-from server.store import engine, migrate, queues
+from server.store import engine, migrate
 from tests.conftest import NOW, begun
 from tests.support.invitations import ALICE, token, wish
 from tests.support.ticks import entries
@@ -26,7 +26,7 @@ SHORT = 1
 
 @pytest.fixture
 def impatient(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
-    monkeypatch.setattr(queues, "LOCK_SECONDS", SHORT)
+    monkeypatch.setattr(engine, "LOCK_SECONDS", SHORT)
     engine.db.engine.dispose()  # new connections give up sooner
     return app
 
@@ -84,8 +84,8 @@ def test_forms_of_a_locked_game_leave_connections_to_others(impatient: Flask) ->
 
 def test_moves_of_one_game_at_once_wait_for_each_other(impatient: Flask) -> None:
     game = begun(3, "g1")
-    with ThreadPoolExecutor(queues.LONGEST_QUEUE) as crowd:
-        posts = [crowd.submit(post, impatient, game.tokens[0], 7) for _ in range(queues.LONGEST_QUEUE)]
+    with ThreadPoolExecutor(engine.LONGEST_QUEUE) as crowd:
+        posts = [crowd.submit(post, impatient, game.tokens[0], 7) for _ in range(engine.LONGEST_QUEUE)]
     assert {each.result()[0] for each in posts} == {303}
     assert entries(game.id).count((0, "player", "pass")) == 1
 

@@ -21,7 +21,7 @@ from server.mail.incoming.quoting import own_lines
 from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.play import positions
-from server.store import engine, heads, links, outbox, people, presence
+from server.store import engine, links, log, outbox, people
 from server.store.facts import Fact
 from server.store.models import Alert, Game, IncomingMail, Mail, Person, Presence, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
@@ -427,9 +427,9 @@ def test_an_absence_note_ends_no_autopilot_and_proves_nothing(
     seat, alice = row(Seat, (game.id, 0)), row(Person, game.people[0])
     assert (seat.autopilot, seat.missed) == (True, 1)
     assert alice.unreachable is not None
-    presence.store()
+    people.store()
     with engine.reading() as session:
-        assert presence.last(session, game.people[0]) is None
+        assert people.last(session, game.people[0]) is None
     assert [row.kind for row in remembered()] == [kind]
     assert answers(game.id) == (kind == "refused")
 
@@ -507,7 +507,7 @@ def test_a_mail_is_claimed_before_it_is_read(box: Desk, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(bounces, "parse_report", noted(bounces.parse_report))
     monkeypatch.setattr(reply, "parse_reply", noted(reply.parse_reply))
-    monkeypatch.setattr(heads, "report_missing", lambda text, _now: read.append(text.encode()))
+    monkeypatch.setattr(log, "report_missing", lambda text, _now: read.append(text.encode()))
     for _ in range(3):
         box.write("pass")
         box.send(BOUNCED)

@@ -11,7 +11,7 @@ import pytest
 from server.mail import causes
 from server.mail.incoming import bounces, reply
 from server.mail.text import quoted
-from server.store import heads
+from server.store import log
 from tests.conftest import NOW
 from tests.support.cost import costs_at_most
 
@@ -157,6 +157,6 @@ def test_so_does_a_reply_of_a_mail_server(unit: str, read: Callable[[str], objec
 def test_so_does_the_search_for_our_own_marks(unit: str) -> None:
     def look(size: int) -> Callable[[], object]:
         text = (unit * (size // len(unit) + 1))[:size]
-        return lambda: (heads.report_missing(text, NOW), bounces.reported_mail_id(text.encode()))
+        return lambda: (log.report_missing(text, NOW), bounces.reported_mail_id(text.encode()))
 
     assert costs_at_most(2.3, look(2 * SMALL), look(SMALL))

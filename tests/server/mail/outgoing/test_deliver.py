@@ -16,7 +16,7 @@ from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailur
 from server.mail.text import quoted
 from server.store import engine, outbox
 from server.store.models import Alert, Game, Mail, Person, Turn
-from server.store.rows import MailRow
+from server.store.statements import MailRow
 from tests.conftest import NOW, Table
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import change, one_database, post, queue, row, statuses, the_mail

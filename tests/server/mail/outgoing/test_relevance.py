@@ -14,7 +14,7 @@ from server.mail.text import quoted
 from server.store import engine, links, outbox
 from server.store.facts import Fact
 from server.store.models import Game, Link, Mail, Person, Seat, Turn
-from server.store.rows import TurnRow
+from server.store.statements import TurnRow
 from tests.conftest import NOW, Table
 from tests.support.mails import change, one_database, post, queue, submit, text_of, the_mail
 from tests.support.moderators import outsider

@@ -18,7 +18,7 @@ from server.mail import deliverability, subscriptions
 from server.mail.outgoing import deliver, said
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
-from server.store import engine, presence
+from server.store import engine, people
 from server.store.facts import Fact
 from server.store.models import Block, Game, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
@@ -309,8 +309,8 @@ def test_never_in_quiet_hours(game: Table) -> None:
 def test_what_its_reader_has_read_is_not_sent(game: Table) -> None:
     wants(game, 1, "once")
     say(game, 2, "one")
-    presence.note(game.people[1], NOW + MINUTE, game.id)
-    presence.store()
+    people.note(game.people[1], NOW + MINUTE, game.id)
+    people.store()
     assert talk_to("Bob") == []
     (mail,) = talk_mails(game)
     assert (mail.status, str(mail.error)) == (
@@ -328,7 +328,7 @@ def test_only_a_page_in_use_is_read(game: Table, client: FlaskClient, touched: b
     say(game, 2, "one", engine.utc_now())
     client.get(f"/t/{game.tokens[1]}")
     client.get(f"/t/{game.tokens[1]}/head", headers={"X-Touched": "yes"} if touched else {})
-    presence.store()
+    people.store()
     assert len(talk_to("Bob", engine.utc_now() + 3 * MINUTE)) == (not touched)
 
 
@@ -336,9 +336,9 @@ def test_a_page_of_another_table_is_not_where_the_words_are_read(game: Table, ta
     other = table(4, "elsewhere")
     wants(game, 1, "once")
     say(game, 2, "Shall we pause over the holidays?")
-    presence.note(other.people[1], NOW + MINUTE, other.id)
-    presence.note(other.people[1], NOW + MINUTE)  # and she signs in
-    presence.store()
+    people.note(other.people[1], NOW + MINUTE, other.id)
+    people.note(other.people[1], NOW + MINUTE)  # and she signs in
+    people.store()
     (text,) = talk_to("Bob")
     assert "Shall we pause" in text
 
