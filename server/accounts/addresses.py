@@ -25,8 +25,7 @@ from server.accounts import erasure, merging
 from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import notify
 from server.mail import deliverability
-from server.play import clock, turns
-from server.play.moderation import powers
+from server.play import clock, powers, turns
 from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction, truncate_log
 from server.store.models import AddressChange, BrowserSession, Link, Mail, Person

@@ -20,10 +20,9 @@ from server.community import blocks, handles, reports
 from server.errors import Refused
 from server.lobby import invitations, organiser
 from server.mail import deliverability
-from server.play import positions
-from server.play.moderation import powers
-from server.play.moderation.powers import Asker
+from server.play import positions, powers
 from server.play.notes import kept
+from server.play.powers import Asker
 from server.store import facts, outbox
 from server.store.engine import Base, reading, transaction, truncate_log
 from server.store.facts import Fact

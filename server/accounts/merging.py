@@ -32,7 +32,7 @@ from server.errors import Refused
 from server.lobby import notify
 from server.lobby.seats import wait_for_players
 from server.mail import deliverability
-from server.play.moderation.act import looked_at
+from server.play.moderation import looked_at
 from server.store.models import (
     Absence,
     AddressChange,

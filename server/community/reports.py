@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from server import play
 from server.errors import BadRequest, Closed, InvalidInput, TooMany
-from server.play.moderation import powers
-from server.play.moderation.powers import Asker
+from server.play import powers
+from server.play.powers import Asker
 from server.store import alerts
 from server.store import words as stored
 from server.store.engine import transaction

@@ -17,9 +17,10 @@ from sqlalchemy import Row, delete, exists, select
 from sqlalchemy.orm import Session
 
 from server.community import conduct, reliability
+from server.play import game as play_game
 from server.play import positions
 from server.play.positions import Broken
-from server.store import log, tenures
+from server.store import log
 from server.store.engine import transaction
 from server.store.models import Conduct, Game, Person, Standing, Tenure
 
@@ -51,7 +52,7 @@ def count(game_id: str, now: datetime) -> bool:
         if not positions.installed(game):
             return False
         game.counted_at = now
-        held = tenures.of_game(session, game_id)
+        held = play_game.of_game(session, game_id)
         people = {tenure.person_id for tenure in held if tenure.person_id is not None}
         reliability.lock(session, people)
         before = session.scalars(

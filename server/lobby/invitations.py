@@ -15,7 +15,7 @@ from server.lobby import notify, rematch
 from server.lobby.seats import check_asked, check_name_free, learn_name, seat_person, wait_for_players
 from server.lobby.time_control import NO_HOURS, OwnHours
 from server.play import positions
-from server.play.moderation.act import has_looked
+from server.play.moderation import has_looked
 from server.store import links
 from server.store.engine import transaction
 from server.store.models import Game, Link, Person, Seat

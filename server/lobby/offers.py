@@ -14,10 +14,9 @@ from server.errors import Closed, NoSuchLink, TooMany
 from server.lobby import notify
 from server.lobby.create import lock_organised_game
 from server.lobby.seats import check_asked, check_name_free, learn_name
-from server.play import positions
-from server.play.moderation import powers
-from server.play.moderation.act import has_looked
-from server.play.moderation.powers import Asker
+from server.play import positions, powers
+from server.play.moderation import has_looked
+from server.play.powers import Asker
 from server.store import links, log
 from server.store.engine import transaction
 from server.store.models import Game, Link, Person, Seat, Tenure

@@ -15,8 +15,8 @@ from sqlalchemy.orm import Session
 from server import play
 from server.mail import causes
 from server.mail.causes import Cause
-from server.play.moderation import powers
-from server.play.moderation.powers import Asker
+from server.play import powers
+from server.play.powers import Asker
 from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact

@@ -11,7 +11,6 @@ Other packages change games through the names below, and read them through `hist
 
 from __future__ import annotations
 
-from server.play.corrections import reset_future_turns
 from server.play.deliveries import (
     LATEST_DIGEST,
     NamedTurn,
@@ -31,9 +30,18 @@ from server.play.deliveries import (
     turns_for_digest,
     turns_in_digest,
 )
-from server.play.moderation.moderate import moderate
-from server.play.moves import LONGEST_TEXT, REQUEST_ID, Receipt, begin, set_time_control, submit
-from server.play.offers import absent_since, not_offered, offer_seat, offered_from, take_seat, withdraw_offer
+from server.play.moderation import moderate
+from server.play.moves import (
+    LEAVES,
+    LONGEST_TEXT,
+    REQUEST_ID,
+    Receipt,
+    begin,
+    leave,
+    reclaim,
+    set_time_control,
+    submit,
+)
 from server.play.orders import (
     MOST_ORDERS,
     OrderOutlook,
@@ -45,12 +53,18 @@ from server.play.orders import (
     preview_order,
     withdraw_order,
 )
-from server.play.quarantines import hold_or_release, quarantine, quarantine_if_faulty
-from server.play.reminders import remind
-from server.play.running import lock_game
-from server.play.seat import LEAVES, leave, reclaim
-from server.play.timeouts import give_up, time_out
-from server.play.trials import end_trial, keep_trial
+from server.play.running import hold_or_release, lock_game, quarantine, quarantine_if_faulty
+from server.play.seats import (
+    absent_since,
+    end_trial,
+    keep_trial,
+    not_offered,
+    offer_seat,
+    offered_from,
+    take_seat,
+    withdraw_offer,
+)
+from server.play.timeouts import give_up, remind, reset_future_turns, time_out
 
 __all__ = [
     "LATEST_DIGEST",

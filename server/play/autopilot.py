@@ -11,11 +11,12 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from server.play import game as play_game
+from server.play.game import Table
 from server.play.notes import MISSED, NOBODY
-from server.store import alerts, log, people, tenures
+from server.store import alerts, log, people
 from server.store.facts import Fact
 from server.store.statements import AnyGame, SeatRow
-from server.store.table import Table
 
 MOST_MISSED = 2
 """Deadlines in a row that a seat misses before it goes on autopilot."""
@@ -31,7 +32,7 @@ def player_acted(table: Table, number: int, now: datetime) -> bool:
     switch_off(table, seat, now)
     entry = table.append(seat=number, by="player", move=f"!autopilot {number} off", now=now)
     if had_left:
-        tenures.change(table, seat, entry.seq)
+        play_game.change(table, seat, entry.seq)
     return True
 
 

@@ -14,13 +14,13 @@ from datetime import datetime, timedelta
 from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session
 
-from server.play import mailing, notes, positions, running, turns
+from server.play import notes, positions, running, turns
+from server.play.game import Table, lock
 from server.store import outbox, statements
 from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
 from server.store.statements import AnyMail, TurnRow
-from server.store.table import Table, lock
 
 LATEST_DIGEST = timedelta(hours=24)
 """The clock of a turn starts after this long even if no digest has named it."""
@@ -214,7 +214,7 @@ def address_works(session: Session, person_id: int, now: datetime, *, proven: bo
             if turn is not None and turn.refused:
                 turns.await_mail(turn, proven=proven)
                 when = f":again{int(now.timestamp() * 1e6)}"
-                mailing.mail_turn(table, turn, person_id, now, again=when)
+                running.mail_turn(table, turn, person_id, now, again=when)
 
 
 def _stopped(person_id: int) -> Select[str, int]:
@@ -238,7 +238,7 @@ def digest_switched_off(session: Session, game_id: str, seat: int, now: datetime
         turn, own = table.turns.get(seat), table.seats[seat]
         if turn is not None and _waits_for_mail(turn) and not own.silent:
             assert own.person_id is not None
-            mailing.mail_turn(table, turn, own.person_id, now)
+            running.mail_turn(table, turn, own.person_id, now)
 
 
 def turns_for_digest(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:

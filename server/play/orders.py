@@ -12,10 +12,9 @@ from byzanz import orders as ordering
 from byzanz.moves import OrderAnswer, OrderCase, RulesError
 from byzanz.orders import PlacedOrder
 from server.errors import NoSuchOrder, TooMany
-from server.play import autopilot, moves, positions, running
+from server.play import autopilot, moves, positions, running, standing_orders
+from server.play.moves import at_seat
 from server.play.positions import Position
-from server.play.seat import at_seat
-from server.store import standing_orders
 from server.store.models import StandingOrder
 from server.store.statements import AnyGame
 

@@ -1,26 +1,162 @@
-"""Positions: states of games after a prefix of the log, always computed; snapshots can be deleted at any time."""
+"""Positions: states of games after a prefix of the log, always computed; what followed from moves; and faults."""
 
 from __future__ import annotations
 
+import dataclasses
+import decimal
 import json
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType, TracebackType
 from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Text, select, tuple_, type_coerce
 from sqlalchemy.orm import Session
 
 from byzanz import games, record, umpire
-from byzanz.moves import BadSetup, Outcome, Question
-from byzanz.rules import ALL, Rules, Viewer
+from byzanz.moves import BadSetup, Message, Outcome, Question
+from byzanz.parsing import written
+from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from server.errors import NotRunning
-from server.play import faults, followed
-from server.play.followed import Followed
+from server.play.game import Table
 from server.store import log
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Snapshot
 from server.store.statements import AnyGame, AnyPerson, SeatRow
-from server.store.table import Table
+
+COMPUTING = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError, NotImplementedError),
+    *(RecursionError, StopIteration, TypeError, ValueError),
+)
+"""What code raises that computes from wrong data, or computes wrongly."""
+_COMPUTERS = {module.__name__ for module in (dataclasses, decimal, json.decoder)} | {"builtins"}
+"""Errors of these kinds count only if these modules define them: other libraries also raise subclasses of them when
+something is wrong with the machine, such as a time zone that is not installed."""
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether an error shows that a game's rules are at fault: one of their own kinds, or raised while they ran."""
+    kind = type(error)
+    if _is_of_a_game(kind.__module__):
+        return True
+    return (kind is RuntimeError or is_of_computing(error)) and _passed_a_game(error.__traceback__)
+
+
+def is_of_computing(error: BaseException) -> bool:
+    """Whether an error shows that something was computed wrongly; while a log is read, it or its rules are to blame."""
+    kind = type(error)
+    return kind.__module__ in _COMPUTERS and issubclass(kind, COMPUTING)
+
+
+def _is_of_a_game(module: str) -> bool:
+    """Whether a module belongs to Byzanz' own games and what they are built on, or to a package with games."""
+    owners = [games.__name__, *(type(rules).__module__ for rules in games.every())]
+    return module.partition(".")[0] in {owner.partition(".")[0] for owner in owners}
+
+
+def _passed_a_game(traceback: TracebackType | None) -> bool:
+    """Whether the code of a game was running, or a method of its rules that they have from elsewhere."""
+    methods = {code for rules in games.every() for code in _methods(type(rules))}
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if frame.f_code in methods or _is_of_a_game(str(frame.f_globals.get("__name__"))):
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _methods(kind: type) -> Iterator[CodeType]:
+    for name in dir(kind):
+        code = getattr(getattr(kind, name, None), "__code__", None)
+        if isinstance(code, CodeType):
+            yield code
+
+
+# ---- what followed from the newest moves ----
+
+LOGGER = logging.getLogger(__name__)
+NEWEST = 64
+"""It is kept of the moves among this many newest entries, more than a turn page or an email shows."""
+
+Followed: TypeAlias = Mapping[int, Sequence[Message]]
+"""What followed from each move from which something did, by the seq of its entry."""
+
+
+def is_told(rules: Rules[Any, Any]) -> bool:
+    """Whether a game says itself what followed from a move."""
+    return type(rules).followed is not Rules.followed
+
+
+def messages(rules: Rules[Any, Any], before: Any, after: Any) -> tuple[Message, ...]:
+    """What followed from one move, as it is stored; nothing if the game fails to say it, so that the game goes on.
+
+    Args:
+        before: PUBLIC's view before it.
+        after: PUBLIC's view after it.
+    """
+    try:
+        told = [Message(*each) for each in json.loads(written(rules.followed(before, after)))]
+        for each in told:
+            for sentence in (each.text, each.you):
+                sentence % {**each.places, **each.seats}  # a place that is missing is found here
+    except Exception:
+        LOGGER.exception("%s does not say what followed from a move", rules.slug)
+        return ()
+    return tuple(told)
+
+
+def extended(
+    rules: Rules[Any, Any], state: Any, kept: Followed, entries: Iterable[tuple[int, int | None, str]]
+) -> Followed:
+    """What followed from the newest moves after more entries.
+
+    Args:
+        state: before these entries.
+        kept: what was told by then.
+        entries: seq, seat and move of each; no move comes after a void.
+    """
+    if not is_told(rules):
+        return {}
+    found, seq, before = dict(kept), 0, rules.view(state, PUBLIC)
+    for seq, seat, move in entries:
+        if move.startswith("!void "):
+            found = {each: told for each, told in found.items() if each < int(move.split(" ")[1])}
+        elif not move.startswith("!"):
+            state = rules.apply(state, seat, umpire.read_logged(rules, move))
+            after = rules.view(state, PUBLIC)
+            if told := messages(rules, before, after):
+                found[seq] = told
+            before = after
+    return {each: told for each, told in found.items() if each > seq - NEWEST}
+
+
+def of_log(rules: Rules[Any, Any], state: Any, entries: Sequence[record.Entry]) -> Followed:
+    """What followed from the newest moves of a whole log.
+
+    Args:
+        state: before its first entry.
+    """
+    return extended(
+        rules, state, {}, [(each.seq, each.seat, each.move) for each in record.effective(entries)]
+    )
+
+
+def encode(found: Followed) -> str:
+    """One line of text."""
+    return written({str(seq): told for seq, told in found.items()})
+
+
+def decode(text: str) -> Followed:
+    """What `encode` wrote.
+
+    Raises:
+        ValueError, TypeError: the text is of another format.
+    """
+    return {int(seq): tuple([Message(*each) for each in told]) for seq, told in json.loads(text).items()}
+
+
+# ---- positions ----
 
 
 class Broken(Exception):
@@ -188,16 +324,16 @@ def _decode(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
         return None
     state, _, told = text.partition("\n")
     try:
-        return rules.decode(state), followed.decode(told) if followed.is_told(rules) else {}
+        return rules.decode(state), decode(told) if is_told(rules) else {}
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
 
 
 def _replayed(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Kept:
     state = replay(game, seats, rules, entries)
-    if not followed.is_told(rules):
+    if not is_told(rules):
         return state, {}
-    return state, followed.of_log(rules, replay(game, seats, rules, []), entries)
+    return state, of_log(rules, replay(game, seats, rules, []), entries)
 
 
 def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
@@ -213,7 +349,7 @@ def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[
         moves = ((entry.seat, umpire.read_logged(rules, entry.move)) for entry in record.effective(entries))
         return umpire.replay(rules, seats, json.loads(game.options), moves)
     except Exception as error:  # an error in one game must not affect the others
-        if not (faults.is_fault(error) or faults.is_of_computing(error)):
+        if not (is_fault(error) or is_of_computing(error)):
             raise
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
@@ -243,7 +379,7 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
             found.append(state)
         return found
     except Exception as error:  # an error in one game must not affect the others
-        if not (faults.is_fault(error) or faults.is_of_computing(error)):
+        if not (is_fault(error) or is_of_computing(error)):
             raise
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
@@ -262,7 +398,7 @@ def _position(
 def save(table: Table, position: Position) -> None:
     """Keep the state after the newest entry, in place of the one kept before."""
     rules = position.rules
-    told = f"\n{followed.encode(position.followed)}" if followed.is_told(rules) else ""
+    told = f"\n{encode(position.followed)}" if is_told(rules) else ""
     table.snapshot = (_format(rules), rules.encode(position.state) + told)
 
 

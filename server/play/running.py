@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -10,15 +11,133 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from byzanz import chance, umpire
+from byzanz import orders as ordering
 from byzanz.moves import Outcome
+from byzanz.rules import Rules
+from server.config import settings
 from server.errors import NoSuchGame
-from server.play import autopilot, followed, positions, settle, turns
-from server.play.mailing import OWN_TURN_DELAY, announce_turn, mail_table
-from server.play.positions import Position
-from server.store import log, standing_orders, table
+from server.play import autopilot, clock, positions, standing_orders, turns
+from server.play import game as play_game
+from server.play.game import Table
+from server.play.positions import NO_RULES, Broken, NoRules, Position
+from server.store import alerts, log
+from server.store.engine import transaction
 from server.store.facts import Fact
 from server.store.models import Game
-from server.store.table import Table
+from server.store.statements import TurnRow
+
+OWN_TURN_DELAY = 120
+"""Seconds before a turn is emailed that its player's own move has just opened: most players go on at once."""
+
+
+def announce_turn(table: Table, turn: TurnRow, now: datetime, delay: int) -> None:
+    """Email a turn that has just opened, or start its clock at once if its player wants no email."""
+    seat = table.seats[turn.seat]
+    person = seat.person
+    if person is None or table.game.trial:  # bots and visitors need neither mail nor clock
+        return
+    if seat.silent or person.silent or person.email is None:
+        turns.start(table, turn, now)
+        return
+    if person.cadence == "digest":  # the digest that names it starts its clock, or a tick one day later
+        return
+    mail_turn(table, turn, person.id, now, delay)
+
+
+def mail_turn(
+    table: Table, turn: TurnRow, person_id: int, now: datetime, delay: int = 0, again: str = ""
+) -> None:
+    """Queue the email about a turn.
+
+    Args:
+        delay: seconds to wait before the first attempt.
+        again: a suffix of the key for another email about the same turn; empty the first time.
+    """
+    if not again and settings().mail_domain:
+        table.link("reply", person_id, now, seq=turn.opened_seq)
+    key = f"turn:{turn.game_id}:{turn.seat}:{turn.opened_seq}{again}"
+    table.mail("turn", key, person_id, now, seat=turn.seat, seq=turn.opened_seq, delay=delay)
+
+
+def mail_table(
+    table: Table, kind: str, key: str, now: datetime, seq: int, leave_out: int | None = None
+) -> None:
+    """Queue one email to each player except the seat left out; the person's id is added to the key."""
+    for seat in table.seats:
+        if seat.person_id is not None and seat.seat != leave_out:
+            table.mail(kind, f"{key}:{seat.person_id}", seat.person_id, now, seat=seat.seat, seq=seq)
+
+
+# ---- settling ----
+
+
+def settle(table: Table, rules: Rules[Any, Any], state: Any, now: datetime) -> Any:
+    """Play and log everything that needs no player, until a player has to decide or the game is over.
+
+    Chance and forced moves come first, then standing orders, then autopilots, again and again. When an autopilot
+    would play and every player is on autopilot, the game is paused instead.
+
+    Returns:
+        The state afterwards.
+    """
+    deal = chance.deal(_chance_key(table))
+    while True:
+        state, steps = umpire.settle(rules, state, deal)
+        for step in steps:
+            table.append(seat=step.seat, by=step.by, move=str(step.move), now=now)
+        if rules.outcome(state) is not None:
+            return state
+        autopilot.take_over(table, now)
+        further = _play_order(table, rules, state, now)
+        if further is None:
+            further = _play_autopilot(table, rules, state, now)
+        if further is None:
+            return state
+        state = further
+
+
+def _play_order(table: Table, rules: Rules[Any, Any], state: Any, now: datetime) -> Any | None:
+    """Play the first move that a standing order makes for a seat to move; the state after it, or None."""
+    orders = standing_orders.standing(table, rules, now)
+    for seat, own in orders.items():
+        for order in ordering.expired(rules, state, seat, own):
+            own.remove(order)
+            standing_orders.end(table, order, "done", None, now)
+    for seat in sorted(orders.keys() & rules.awaited(state).keys()):
+        while (decision := ordering.decide(rules, state, seat, orders[seat])) is not None:
+            if decision.answer.move is None:
+                orders[seat].remove(decision.placed)
+                reason = Fact(decision.answer.message, decision.answer.places)
+                standing_orders.end(table, decision.placed, "stopped", reason, now)
+                continue
+            move, why = decision.answer.move, str(decision.answer)
+            table.append(seat=seat, by="order", move=str(move), now=now, note=why)
+            standing_orders.mark_carried_out(table, decision, now)
+            return rules.apply(state, seat, move)
+    return None
+
+
+def _play_autopilot(table: Table, rules: Rules[Any, Any], state: Any, now: datetime) -> Any | None:
+    """Play the fallback of the first seat to move that is on autopilot; the state after it, or None."""
+    for seat in sorted(rules.awaited(state)):
+        if not table.seats[seat].autopilot:
+            continue
+        if not autopilot.anyone_playing(table):
+            autopilot.pause_unattended(table, now)
+            return None
+        move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
+        seconds = turns.seconds_on_autopilot(table.seats[seat], now)
+        table.append(seat=seat, by="autopilot", move=str(move), now=now, seconds=seconds)
+        return rules.apply(state, seat, move)
+    return None
+
+
+def _chance_key(table: Table) -> bytes:
+    return chance.key(table.game.id, bytes.fromhex(table.game.seed), [seat.cut for seat in table.seats])
+
+
+# ---- a change ----
 
 
 def lock_game(session: Session, game_id: str) -> Game:
@@ -47,9 +166,9 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
     Raises:
         NoSuchGame: no game has this id.
     """
-    if not table.lock(session, game_id):
+    if not play_game.lock(session, game_id):
         raise _no_such_game()
-    found = table.load(session, game_id, now, **asked)
+    found = play_game.load(session, game_id, now, **asked)
     assert found is not None
     yield found
     found.put()
@@ -58,7 +177,9 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
 @contextmanager
 def in_hand_if_free(session: Session, game_id: str, now: datetime) -> Iterator[Table | None]:
     """Take a game `in_hand`, or None if another transaction holds it or there is none: the next tick tries again."""
-    found = table.load(session, game_id, now) if table.lock(session, game_id, skip_locked=True) else None
+    found = (
+        play_game.load(session, game_id, now) if play_game.lock(session, game_id, skip_locked=True) else None
+    )
     yield found
     if found is not None:
         found.put()
@@ -95,11 +216,11 @@ def advance(
     autopilot.resume_if_attended(table, now)
     was_running = not game.paused
     if was_running:
-        state = settle.settle(table, rules, state, now)
+        state = settle(table, rules, state, now)
     if was_running and game.paused:  # every player is on autopilot
         mail_table(table, "act", f"rest:{game.id}:{game.head}", now, seq=game.head)
     outcome = rules.outcome(state)
-    told = followed.extended(rules, position.state, position.followed, table.unsaved())
+    told = positions.extended(rules, position.state, position.followed, table.unsaved())
     after = Position(game.id, rules, state, game.head, game.paused, outcome, told)
     positions.save(table, after)
     if outcome:
@@ -123,3 +244,128 @@ def finish(table: Table, outcome: Outcome, now: datetime) -> None:
     standing_orders.withdraw_all(table, None, Fact("game_over"), now)
     autopilot.clear_alerts(table, now)
     mail_table(table, "over", f"over:{game.id}", now, seq=game.head)
+
+
+# ---- quarantine ----
+
+LOGGER = logging.getLogger(__name__)
+
+
+def quarantine(game_id: str, why: Fact, now: datetime) -> None:
+    """Quarantine a game and alert the moderators; one transaction, which locks the game.
+
+    Its turns are closed, so that no tick meets it again. Nothing happens to a game that is in quarantine already.
+    """
+    with transaction() as session, in_hand(session, game_id, now) as table:
+        if table.game.quarantine is not None and table.game.quarantine.code != NO_RULES:
+            return
+        table.game.quarantine = why
+        table.turns.clear()
+        alerts.raise_alert(session, f"quarantine:{game_id}", why, now, game_id)
+
+
+def quarantine_if_faulty(game_id: str, error: Exception, now: datetime) -> bool:
+    """Quarantine a game that could not be played on if its rules or its log are at fault; the caller logs the error.
+
+    Returns:
+        False if they are not: then it was the server's own trouble, and the next tick tries again.
+    """
+    if not (isinstance(error, Broken) or positions.is_fault(error)):
+        return False
+    quarantine(game_id, Fact("play_failed", {"fault": type(error).__name__}), now)
+    return True
+
+
+def release(table: Table, now: datetime) -> None:
+    """End the quarantine of a game whose log replays; the caller settles it, which opens turns again."""
+    table.game.quarantine = None
+    alerts.clear(table.session, f"quarantine:{table.game.id}", now)
+
+
+def hold_or_release(game_id: str, now: datetime) -> bool:
+    """Put a game on hold if its rules are not installed, or release it if they are again; one transaction.
+
+    Its turns stay open, but no deadline is due. When the game is released, their clocks get the time back.
+
+    Returns:
+        Whether the game was put on hold or released.
+    """
+    with (
+        quarantine_if_broken(game_id, now),
+        transaction() as session,
+        in_hand_if_free(session, game_id, now) as table,
+    ):
+        if table is None:
+            return False
+        game, why = table.game, table.game.quarantine
+        if not positions.installed(game) and why is None:
+            _hold(table, now)
+        elif positions.installed(game) and why is not None and why.code == NO_RULES:
+            _release(table, datetime.fromisoformat(str(why.values["since"])), now)
+        else:
+            return False
+        LOGGER.info("game %s: %s", game_id, "its rules are back" if why else "its rules are not installed")
+        return True
+
+
+def _hold(table: Table, now: datetime) -> None:
+    kind = {"game": table.game.slug, "version": table.game.rules}
+    table.game.quarantine = Fact(NO_RULES, kind | {"since": now.isoformat()})
+    for turn in table.turns.values():
+        turn.due_at = None
+    alerts.raise_alert(table.session, _alert(table), Fact(NO_RULES, kind), now)
+
+
+def _release(table: Table, since: datetime, now: datetime) -> None:
+    game = table.game
+    game.quarantine = None
+    alerts.clear(table.session, _alert(table), now)
+    if game.status != "running":
+        return
+    position = positions.current(table)
+    for turn in table.turns.values():
+        seconds = _give_back(table, turn, since, now)
+        if seconds:
+            table.append(seat=turn.seat, by="clock", move=f"!credit {seconds}", now=now)
+    positions.save(table, position)
+
+
+def _give_back(table: Table, turn: TurnRow, since: datetime, now: datetime) -> int:
+    """Give a turn the time that its clock counted while the game was on hold; as much notice as after an outage.
+
+    Returns:
+        The seconds by which its allowance grows; 0 if its clock does not run.
+    """
+    if turn.started_at is None or turn.refused:
+        return 0
+    hours, began = clock.Hours.read(turn.hours), max(since, turn.started_at)
+    lost = round(clock.counted(began, now, turns.outages(table.session, began), hours))
+    turns.extend(table, turn, lost)
+    noticed = clock.due(now, min(turns.NOTICE_SECONDS, table.game.allowance), hours=hours)
+    if turn.due_at is None or turn.due_at >= noticed:
+        return lost
+    more = turns.seconds_gained(turn, turn.due_at, noticed)
+    turns.extend(table, turn, more)
+    return lost + more
+
+
+def _alert(table: Table) -> str:
+    """The key of the alert that the rules of a game are not installed: one for all games of that kind."""
+    return f"{NO_RULES}:{table.game.slug}:{table.game.rules}"
+
+
+@contextmanager
+def quarantine_if_broken(game_id: str, now: datetime) -> Iterator[None]:
+    """Quarantine a game whose log does not replay, once the transaction that met it has rolled back.
+
+    Raises:
+        NotRunning: the log does not replay.
+    """
+    try:
+        yield
+    except NoRules as missing:
+        raise positions.on_hold(missing) from missing
+    except Broken as broken:
+        LOGGER.exception("game %s is quarantined", game_id)
+        quarantine(game_id, Fact("text", {"text": str(broken)}), now)
+        raise positions.on_hold(broken) from broken

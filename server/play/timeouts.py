@@ -1,16 +1,78 @@
-"""Missed deadlines, and players who cannot be reached by email."""
+"""Missed deadlines, the reminder before one, and players who cannot be reached by email."""
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
+
+from sqlalchemy import or_, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from byzanz import umpire
 from server.play import autopilot, notes, positions, running, turns
+from server.play.game import Table
 from server.play.moves import playable_position
-from server.play.quarantines import quarantine_if_broken
-from server.store.engine import transaction
+from server.play.running import quarantine_if_broken
+from server.store.engine import reading, transaction
+from server.store.models import Turn
 from server.store.statements import TurnRow
-from server.store.table import Table
+
+LOGGER = logging.getLogger(__name__)
+
+
+def reset_future_turns(now: datetime) -> None:
+    """Date to the present what seems to have happened to open turns after it; one transaction for each game.
+
+    A clock that was behind needs no such correction: the time in doubt is an outage, which no clock counts.
+    """
+    later = or_(Turn.opened_at > now, Turn.started_at > now, Turn.refused_at > now)
+    with reading() as session:
+        games = session.scalars(select(Turn.game_id).where(later).order_by(Turn.game_id).distinct()).all()
+    for game_id in games:
+        try:
+            with transaction(game_id) as session, running.in_hand(session, game_id, now) as table:
+                for turn in table.turns.values():
+                    _reset(table, turn, now)
+        except SQLAlchemyError:  # of a locked game; the others need not wait
+            LOGGER.exception("game %s: its turns keep the times of a wrong clock", game_id)
+
+
+def _reset(table: Table, turn: TurnRow, now: datetime) -> None:
+    turn.opened_at = min(turn.opened_at, now)
+    turn.refused_at = turn.refused_at and min(turn.refused_at, now)
+    if turn.started_at is not None and turn.started_at > now:
+        turn.started_at = now
+        turn.due_at = turns.deadline(table.session, table.game, turn)
+        if turn.remind_at is not None:  # no second reminder
+            turn.remind_at = turns.reminder_time(table.session, table.game, turn)
+
+
+# ---- the reminder ----
+
+
+def remind(game_id: str, seat: int, now: datetime) -> bool:
+    """Queue the reminder of an open turn; one transaction, which locks the game and checks everything again.
+
+    Returns:
+        Whether a reminder was queued: an outage may have moved it, and not every player wants one.
+    """
+    with transaction() as session, running.in_hand_if_free(session, game_id, now) as table:
+        turn = table.turns.get(seat) if table is not None else None
+        if table is None or turn is None:
+            return False
+        turn.remind_at = turns.reminder_time(session, table.game, turn)
+        if turn.remind_at is None or turn.remind_at > now:  # an outage has moved it
+            return False
+        turn.remind_at = None
+        person = table.seats[seat].person
+        if person is None or person.cadence != "each":
+            return False
+        key = f"remind:{game_id}:{seat}:{turn.opened_seq}"
+        table.mail("remind", key, person.id, now, seat=seat, seq=turn.opened_seq)
+        return True
+
+
+# ---- missed deadlines ----
 
 
 def time_out(game_id: str, seat: int, question: str, now: datetime) -> int | None:

@@ -1,4 +1,4 @@
-"""Turns: the open question of a seat, and its clock, which is opened, started, stopped, extended and closed here."""
+"""What is kept beside an answer for those who count it after the game: the time it took, and whether it counts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,38 @@ from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
 from server.config.zones import zone_of
-from server.play import answers, clock
+from server.play import clock
+from server.play.game import Table
 from server.store import alerts, statements
 from server.store.engine import connection_of
 from server.store.facts import Fact
-from server.store.models import Game, Outage, Seat, Turn
+from server.store.models import EXCUSED, Game, Outage, Seat, Turn
 from server.store.statements import AnyGame, AnyTurn, SeatRow, TurnRow
-from server.store.table import Table
+
+
+def seconds_of_turn(turn: TurnRow, seat: SeatRow, now: datetime) -> int:
+    """The seconds that the clock of an answered turn has run, outages included; EXCUSED if they say nothing.
+
+    An absence that was entered after the turn had opened does not move its deadline, but it excuses a turn that lies in
+    it from its beginning to its end.
+    """
+    if turn.mail_failed or _is_away(seat, turn.opened_at, now):
+        return EXCUSED
+    if turn.started_at is None:
+        return 0
+    return max(0, int(clock.counted(turn.started_at, now, hours=clock.Hours.read(turn.hours))))
+
+
+def seconds_on_autopilot(seat: SeatRow, now: datetime) -> int:
+    """EXCUSED if the player of a seat on autopilot could not answer now: they are away, or no email reaches them."""
+    person = seat.person
+    unreached = person is not None and bool(person.unreachable or person.suppressed)
+    return EXCUSED if unreached or _is_away(seat, now, now) else 0
+
+
+def _is_away(seat: SeatRow, since: datetime, until: datetime) -> bool:
+    return any(gone <= since and until < back for gone, back in seat.absences)
+
 
 NOTICE_SECONDS = 3600
 """The least time that is left of a turn after an outage moved its deadline, or its allowance if that is shorter."""
@@ -85,7 +110,7 @@ def reconcile(
         if questions.get(seat) != turn.question or seat in restart:
             if seat not in restart and not table.game.paused:
                 _charge_bank(table, turn, now)
-                table.answered(seat, answers.seconds_of_turn(turn, table.seats[seat], now))
+                table.answered(seat, seconds_of_turn(turn, table.seats[seat], now))
             del table.turns[seat]
     for seat, question in questions.items():
         if seat not in table.turns:
@@ -97,7 +122,7 @@ def reconcile(
 def close_all(table: Table, now: datetime) -> None:
     """Close the turns of a game that ends, the one that its last move has answered among them."""
     for seat, turn in table.turns.items():
-        table.answered(seat, answers.seconds_of_turn(turn, table.seats[seat], now))
+        table.answered(seat, seconds_of_turn(turn, table.seats[seat], now))
     table.turns.clear()
 
 

@@ -14,8 +14,8 @@ import flask
 import pytest
 
 from byzanz.rules import PUBLIC
+from server.play.game import Table
 from server.store import engine
-from server.store.table import Table
 from tests.support import game_data
 from tests.support.leaks.pairs import Pair, pair
 from tests.support.leaks.worlds import Dice, World

@@ -67,7 +67,7 @@ ROWS = {"Entry", "Turn", "Snapshot", "ModeratorAction"}
 """Tables that only `server/play` and `server/store` may write."""
 
 
-TABLE: dict[str, set[str]] = {"server.store.table": {"Table", "load"}, "server.store.statements": set()}
+TABLE: dict[str, set[str]] = {"server.play.game": {"Table", "load"}, "server.store.statements": set()}
 """The modules by which `server/play` takes a game in hand, and the names in them that others may import."""
 
 
@@ -230,7 +230,7 @@ def test_only_the_waist_changes_a_running_game() -> None:
         "table.put()",
         "table.game.head_hash = ''",
         "seat.left = False",
-        "from server.store.table import lock",
+        "from server.play.game import lock",
         "from server.store import table",
         "from server.store import statements",
         "from server.store.statements import CHANGE_GAME",
@@ -242,7 +242,7 @@ def test_only_the_waist_changes_a_running_game() -> None:
         "from server.play import quarantines",
         "from server.play.deliveries import mail_failed",
         "from server.play.moderation import seat_acts",
-        "from server.play.moderation.acts import carry_out",
+        "from server.play.moderation import carry_out",
         "from server.play.moderation import acts\nacts.carry_out(session, game, act)",
         "import server.play.running",
         "from server import play\nplay.turns.start(session, game, turn, now)",

@@ -17,8 +17,8 @@ from server.lobby import create, invitations, offers, organiser, rematch, wishes
 from server.lobby.tables import Wanted
 from server.lobby.time_control import TimeControl
 from server.play import positions
-from server.play.moderation.act import Newcomer
-from server.play.moderation.powers import Asker
+from server.play.moderation import Newcomer
+from server.play.powers import Asker
 from server.scheduler import heartbeat, jobs
 from server.store import engine, links
 from server.store.models import Game

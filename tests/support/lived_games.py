@@ -17,7 +17,7 @@ from byzanz import record
 from server import play
 from server.errors import Refused
 from server.play import positions, turns
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.store import engine, people
 from server.store.facts import Fact
 from server.store.models import Absence, Game, Mail, Outage, Person, Turn

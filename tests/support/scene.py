@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from byzanz import chance
 from server import play
 from server.mail.text import quoted
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.store import alerts, engine, links, log, people
 from server.store.models import Alert, Block, Game, Link, Person, Seat
 from tests.support.forms import log_in

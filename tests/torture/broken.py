@@ -57,7 +57,7 @@ def boastful() -> None:
 def forgetful() -> None:
     """Recognise no repeated request (promise 3); needs tables without unique request ids, see `damage.unguard`."""
     from server.play import moves
-    from server.store.table import Table
+    from server.play.game import Table
 
     check_link = moves.check_link
 

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from server import play
 from server.community import blocks, groups, mutes, profiles, recount, reliability
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine
 from server.store.models import Conduct, Game, Person, Reliability, Standing

@@ -22,11 +22,11 @@ from server.mail.outgoing import batching, occasions, relevance, said
 from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, notes, positions, timeline, turns
-from server.store import facts, log, outbox, standing_orders
+from server.play import history, notes, positions, standing_orders, turns
+from server.play.game import Table
+from server.store import facts, log, outbox
 from server.store.models import Person
 from server.store.statements import AnyGame, AnyMail, AnyPerson
-from server.store.table import Table
 
 EXAMPLES = 3
 """How many example replies a turn mail shows."""
@@ -78,7 +78,7 @@ def template_context(
     if rows.mail.kind == "answer":
         context |= _answer_context(session, rows)
     if rows.mail.kind == "over" and rows.game is not None and context["result"]["reason"] != "abandoned":
-        moments = timeline.load(session, rows.game, PUBLIC)
+        moments = history.load(session, rows.game, PUBLIC)
         context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
     elif rows.mail.kind == "wish":
         context["tables"] = _wished_tables(session, rows)
@@ -198,7 +198,7 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
     seen, last_own, own, _earlier = history.since_own_move(session, table.game, seat, LOG_LINES)
-    told = timeline.told(session, table.game, position, seen, seat, own)
+    told = history.told_since(session, table.game, position, seen, seat, own)
     table.load_orders(seat, last_own)
     return {
         "view": view,

@@ -14,8 +14,8 @@ from byzanz.rules import PUBLIC
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, lengths, positions
+from server.play.game import Table
 from server.store.models import Game, Rematch, Seat
-from server.store.table import Table
 
 ANSWER_WITHIN = timedelta(days=2)
 """How soon an invitation asks for an answer: then comes the reminder (`NUDGE_AFTER` of server/lobby/organiser.py)."""

@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 from server import play
 from server.community import blocks
 from server.mail.outgoing import said
+from server.play.game import Table, load
 from server.store import mail_kinds, outbox
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Link, Mail, Person, Seat
 from server.store.statements import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
-from server.store.table import Table, load
 
 REQUESTED = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop is None)
 """Mails that a person has just requested, and those about a change of address: unsubscribing does not stop them."""

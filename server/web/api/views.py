@@ -22,12 +22,12 @@ from byzanz.rules import PUBLIC, Viewer
 from server import play
 from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
 from server.i18n import N_
-from server.play import history, positions, turns
+from server.play import history, positions, standing_orders, turns
+from server.play.game import load
 from server.play.positions import Broken, Position, on_hold
-from server.store import engine, links, processes, standing_orders
+from server.store import engine, links, processes
 from server.store.models import Game
 from server.store.statements import AnyGame
-from server.store.table import load
 from server.web import http, locale
 from server.web.api import openapi, people, tables
 from server.web.api.bodies import Body, OrderRequest

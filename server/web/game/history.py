@@ -18,9 +18,9 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
 from server.config import zones
 from server.errors import BadRequest
-from server.play import history, positions, timeline
-from server.play.timeline import Timeline
-from server.store import log, standing_orders
+from server.play import history, positions, standing_orders
+from server.play.history import Timeline
+from server.store import log
 from server.store.engine import parse_stamp
 from server.store.models import StandingOrder
 from server.store.statements import AnyGame
@@ -168,7 +168,7 @@ def page_context(
     """
     at = _seq(query, "at", game.head)
     before = _seq(query, "before", game.head + 1)
-    moments = timeline.load(session, game, viewer, last)
+    moments = history.load(session, game, viewer, last)
     openings = moments.openings()
     names = names_of(session, game)
     stages = list(dict.fromkeys(part[0] for part in openings if part))

@@ -21,10 +21,10 @@ from server.config.offered import offered
 from server.config.zones import zone_of
 from server.errors import Refused
 from server.lobby import rematch
-from server.play import autopilot, positions, timeline, turns
+from server.play import autopilot, positions, standing_orders, turns
 from server.play import history as play_history
 from server.play.positions import why_on_hold
-from server.store import links, log, standing_orders
+from server.store import links, log
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Rematch
 from server.store.statements import AnyGame
@@ -177,7 +177,7 @@ def _trial(position: positions.Position) -> AnyRules | None:
 
 def _finished_context(session: Session, game: Game) -> dict[str, object]:
     """Return the context of a finished game: its table, result, highlights, charts and revealed orders."""
-    moments = timeline.load(session, game, ALL)
+    moments = play_history.load(session, game, ALL)
     result, me = json.loads(game.result or "null"), login.signed_in(session)
     short = short_names(history.names_of(session, game))
     return {

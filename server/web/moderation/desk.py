@@ -23,9 +23,8 @@ from server.community import reports
 from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.mail import deliverability
-from server.play import autopilot
-from server.play.moderation import powers
-from server.play.moderation.powers import Asker, Conflict
+from server.play import autopilot, powers
+from server.play.powers import Asker, Conflict
 from server.scheduler import clockwork
 from server.store import alerts, log, people
 from server.store.engine import parse_stamp, reading, utc_now

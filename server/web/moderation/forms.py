@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from byzanz.rules import PUBLIC
 from server import validation
-from server.play.moderation import acts
-from server.play.moderation.act import ActNotPossible, InvalidAct, Newcomer
+from server.play import moderation
+from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.store.models import Game, Seat
 from server.web.game import history
 
@@ -57,7 +57,7 @@ def read_act(form: Mapping[str, str]) -> RequestedAct:
             return RequestedAct(("!link", number))
         case "pause" | "resume" | "abandon" | "note":
             return RequestedAct((f"!{kind}",))
-    raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(acts.ACTS))
+    raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(moderation.ACTS))
 
 
 def _seconds(hours: str) -> str:

@@ -22,10 +22,10 @@ from server.accounts import login
 from server.community import reports
 from server.errors import Refused, Stale
 from server.lobby import offers
-from server.play import autopilot, positions, turns
-from server.play.moderation import acts, powers
-from server.play.moderation.powers import Asker
-from server.store import log, tenures
+from server.play import autopilot, moderation, positions, powers, turns
+from server.play import game as play_game
+from server.play.powers import Asker
+from server.store import log
 from server.store.engine import parse_stamp, reading, utc_now
 from server.store.models import Entry, Game, ModeratorAction, Person
 from server.validation import whole_number
@@ -126,7 +126,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
 
 def _held(session: Session, game: Game) -> dict[int, tuple[int, list[str]]]:
     """Return who sits where somebody else began: the entry since which they do, and the names of those before them."""
-    found = tenures.of_game(session, game.id)
+    found = play_game.of_game(session, game.id)
     persons = session.scalars(select(Person).where(Person.id.in_({held.person_id for held in found})))
     names = {person.id: person.name for person in persons}
     now = [held for held in found if held.to_seq is None and held.from_seq]
@@ -232,10 +232,10 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
         with reading() as session:
             game = known_game(session, game_id)
             reason = flask.request.form.get("reason", "")
-            acts.check_known(requested.words)
-            time_for = acts.gives_time(session, game.id, requested.words)
+            moderation.check_known(requested.words)
+            time_for = moderation.gives_time(session, game.id, requested.words)
             stake = powers.admit(session, requested.words[0], g.me.id, game_id=game.id, gives_time=time_for)
-            acts.check(session, game, requested.words, reason)
+            moderation.check(session, game, requested.words, reason)
             page = render_template(
                 "moderation/preview.html",
                 **_game_context(session, game),

@@ -16,9 +16,8 @@ from sqlalchemy.orm import Session
 from byzanz.moves import RulesError
 from server import play
 from server.errors import Refused
-from server.play import history, positions
+from server.play import history, positions, standing_orders
 from server.play.positions import Position
-from server.store import standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
 from server.validation import whole_number

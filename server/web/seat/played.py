@@ -12,11 +12,11 @@ from byzanz import record
 from server.accounts import login
 from server.play import history as play_history
 from server.play import turns
+from server.play.game import Table
 from server.play.positions import Position
 from server.store import links, log
 from server.store.links import SeatAccess
 from server.store.models import Game, Link
-from server.store.table import Table
 from server.web.game import history
 
 

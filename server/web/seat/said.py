@@ -13,9 +13,9 @@ from server.community import talk
 from server.community.plain_text import is_masked
 from server.community.talk import Said
 from server.errors import Closed, Refused
+from server.play.game import Table
 from server.store.links import SeatAccess
 from server.store.models import Word
-from server.store.table import Table
 from server.web.game.history import HistoryLine
 from server.web.game.talk import MOST, dated, woven
 from server.web.http import refusal_text

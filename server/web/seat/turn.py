@@ -20,14 +20,14 @@ from server.config.zones import zone_of
 from server.errors import Refused
 from server.lobby import rematch
 from server.mail import deliverability
-from server.play import autopilot, positions, timeline, turns
+from server.play import autopilot, positions, standing_orders, turns
 from server.play import history as play_history
+from server.play.game import Table, load
 from server.play.positions import Position, why_on_hold
-from server.store import log, standing_orders
+from server.store import log
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
 from server.store.statements import OrderRow
-from server.store.table import Table, load
 from server.validation import whole_number
 from server.web.game import history
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
@@ -181,7 +181,7 @@ def _page(
     # A mailed link to the move that its reader has made since shows what came of it.
     again = own is not None and own.move == preselected and number not in position.awaited
     fresh = own if own is not None and (again or own.seq == played) else None
-    told = timeline.told(session, game, position, entries, number, None if fresh else own)
+    told = play_history.told_since(session, game, position, entries, number, None if fresh else own)
     context |= {
         "view": view,
         "told": told,

@@ -196,7 +196,7 @@ def test_a_game_on_hold_does_not_keep_the_name(zeno: int) -> None:
 def test_who_may_not_leave_once_more_is_erased_and_holds_nobody_up(
     zeno: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.play.seat.LEAVES", 0)
+    monkeypatch.setattr("server.play.moves.LEAVES", 0)
     with engine.transaction() as session:
         session.execute(update(Turn).where(Turn.game_id == "running").values(started_at=None))
     erasure.erase(zeno, NOW)
@@ -206,7 +206,7 @@ def test_who_may_not_leave_once_more_is_erased_and_holds_nobody_up(
 
 
 def test_the_reason_why_a_clock_is_stopped_is_forgotten(zeno: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.play.seat.LEAVES", 0)
+    monkeypatch.setattr("server.play.moves.LEAVES", 0)
     erasure.erase(zeno, NOW)
     assert traces(str(everything())) == []
 

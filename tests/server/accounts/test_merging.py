@@ -17,7 +17,7 @@ from server.accounts.merging import NotOne, Pair
 from server.community import handles, recount, results, talk
 from server.errors import InvalidInput, Refused
 from server.lobby import create
-from server.play.moderation.act import Newcomer
+from server.play.moderation import ActNotPossible, Newcomer
 from server.store import alerts, engine, links, outbox, people
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
@@ -267,7 +267,7 @@ def test_a_moderator_who_looked_elsewhere_can_join_and_can_still_not_sit_there(
     join(pair)
     assert row(pair[0]).moderator
     newcomer = Newcomer(KEPT.name, OTHER.address)
-    with pytest.raises(play.moderation.act.ActNotPossible):
+    with pytest.raises(ActNotPossible):
         play.moderate(GAME, "!replace 0", reason="x", person_id=outsider(), now=NOW, newcomer=newcomer)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import select, text
 
 from server import play
 from server.community import results
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.store import engine, people
 from server.store.facts import Fact
 from server.store.models import Absence, Conduct, Game, Mail, Outage, Person, Turn

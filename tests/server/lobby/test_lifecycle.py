@@ -23,7 +23,7 @@ from server.lobby.time_control import TimeControl
 from server.mail import subscriptions
 from server.mail.outgoing.deliver import deliver
 from server.mail.text import quoted
-from server.play.moderation.act import Newcomer, has_looked
+from server.play.moderation import Newcomer, has_looked
 from server.store import engine, links, log, outbox, people
 from server.store.models import Mail, Person, Turn
 from server.validation import Guest

@@ -13,8 +13,8 @@ from server import play
 from server.errors import Closed, NoSuchLink, NotRunning, Refused, TooMany
 from server.lobby import offers, tables
 from server.play import history, positions
-from server.play.moderation.act import Newcomer
-from server.play.moderation.powers import Asker
+from server.play.moderation import Newcomer
+from server.play.powers import Asker
 from server.store import engine, links, log
 from server.store.models import Block, Game, Link, Mail, Person, Reliability, Seat, Tenure
 from server.validation import Guest

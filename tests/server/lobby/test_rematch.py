@@ -18,7 +18,7 @@ from server.accounts import erasure
 from server.errors import Closed, NotEverybody, TooMany
 from server.lobby import invitations, notify, organiser, rematch
 from server.mail import subscriptions
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine, links
 from server.store.models import Game, Link, Mail, Person, Rematch, Seat

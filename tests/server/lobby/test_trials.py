@@ -17,7 +17,7 @@ from server.lobby import trials
 from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.mail.outgoing.deliver import deliver
-from server.play.moderation.act import has_looked
+from server.play.moderation import has_looked
 from server.scheduler import heartbeat, jobs
 from server.store import engine, links, log
 from server.store.links import SeatAccess

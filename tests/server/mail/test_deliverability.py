@@ -18,7 +18,7 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play import turns
-from server.play.moderation.powers import Conflict
+from server.play.powers import Conflict
 from server.store import engine, facts, links, log, outbox, people
 from server.store.facts import Fact
 from server.store.models import Alert, Mail, Person, Seat, Turn

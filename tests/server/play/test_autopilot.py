@@ -17,10 +17,10 @@ from server.mail.incoming import commands
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
-from server.play import history, positions, turns
-from server.play.moderation.act import ActNotPossible, InvalidAct, Newcomer
+from server.play import history, positions, standing_orders, turns
+from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.scheduler import clockwork, heartbeat, jobs
-from server.store import engine, links, log, people, standing_orders
+from server.store import engine, links, log, people
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere

@@ -16,7 +16,7 @@ from server.lobby import time_control
 from server.lobby.time_control import TimeControl
 from server.mail.outgoing import deliver
 from server.play import positions, running, turns
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine, log, people
 from server.store.models import Absence, Game, Outage, Person, Seat, Turn

@@ -14,9 +14,9 @@ from byzanz.games.byzanz.rules import Byzanz
 from byzanz.moves import IllegalMove, UnreadableOrder
 from server import play
 from server.errors import NoSuchOrder, TooMany
-from server.play import positions, turns
-from server.play.moderation.act import Newcomer
-from server.store import engine, log, models, standing_orders
+from server.play import positions, standing_orders, turns
+from server.play.moderation import Newcomer
+from server.store import engine, log, models
 from server.store.models import Mail, Seat, StandingOrder
 from tests.conftest import NOW, Table
 from tests.support.moderators import outsider

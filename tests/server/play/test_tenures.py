@@ -14,9 +14,10 @@ from server import play
 from server.accounts import erasure
 from server.errors import Refused
 from server.lobby import trials
+from server.play import game as play_game
 from server.play import positions
-from server.play.moderation.act import Newcomer
-from server.store import engine, people, tenures
+from server.play.moderation import Newcomer
+from server.store import engine, people
 from server.store.models import Game, Person, Seat, Tenure
 from tests.conftest import NOW, Table
 from tests.support.in_hand import start_clock
@@ -31,7 +32,7 @@ SUBSTITUTES = ("Georgios", "Helena")
 def held(game_id: str, seat: int) -> list[tuple[int, int | None, int | None, str | None]]:
     """Return the tenures of a seat: from, to, person and bot."""
     with engine.reading() as session:
-        found = [row for row in tenures.of_game(session, game_id) if row.seat == seat]
+        found = [row for row in play_game.of_game(session, game_id) if row.seat == seat]
         return [(row.from_seq, row.to_seq, row.person_id, row.bot) for row in found]
 
 

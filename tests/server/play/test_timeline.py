@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from byzanz.rules import PUBLIC
-from server.play import positions, timeline
+from server.play import history, positions
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import Table
@@ -30,14 +30,14 @@ def replays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return states(session, game, log)
 
     monkeypatch.setattr(positions, "states", count)
-    monkeypatch.setattr(timeline, "_parts", OrderedDict())
+    monkeypatch.setattr(history, "_parts", OrderedDict())
     return counted
 
 
-def load(game: Table, upto: int | None = None) -> timeline.Timeline:
+def load(game: Table, upto: int | None = None) -> history.Timeline:
     """Load the timeline of the public."""
     with engine.reading() as session:
-        return timeline.load(session, session.get_one(Game, game.id), PUBLIC, upto)
+        return history.load(session, session.get_one(Game, game.id), PUBLIC, upto)
 
 
 def test_a_second_look_replays_nothing_but_the_way_to_one_table(table: Begin, replays: list[int]) -> None:
@@ -46,10 +46,10 @@ def test_a_second_look_replays_nothing_but_the_way_to_one_table(table: Begin, re
     head = entries(game.id)
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        first = timeline.load(session, row, PUBLIC)
+        first = history.load(session, row, PUBLIC)
         first.view(head - 2)
         assert replays == [head]
-        again = timeline.load(session, row, 1)
+        again = history.load(session, row, 1)
         assert (again.parts, again.openings()) == (first.parts, first.openings())
         assert replays == [head]
         assert again.view(5) == first.rules.view(positions.load(session, row, upto=5).state, 1)
@@ -74,12 +74,12 @@ def test_each_move_and_each_game_has_parts_of_its_own(table: Begin, replays: lis
 def test_the_logs_that_were_not_looked_at_for_longest_are_forgotten(
     table: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timeline, "MOST", 2)
+    monkeypatch.setattr(history, "MOST", 2)
     games = [table(3, f"g{number}") for number in range(3)]
     last = {number: load(games[number]).entries[-1].hash for number in (0, 1)}
     load(games[0])
     last[2] = load(games[2]).entries[-1].hash
-    assert set(timeline._parts) == {last[0], last[2]}
+    assert set(history._parts) == {last[0], last[2]}
 
 
 def test_a_move_that_ends_a_lot_was_made_in_it_and_the_next_lot_begins_after_it(table: Begin) -> None:
@@ -87,7 +87,7 @@ def test_a_move_that_ends_a_lot_was_made_in_it_and_the_next_lot_begins_after_it(
     submit(game.id, 0, "bid wine1")
     play_on(game.id, 5)
     with engine.reading() as session:
-        moments = timeline.load(session, session.get_one(Game, game.id), PUBLIC)
+        moments = history.load(session, session.get_one(Game, game.id), PUBLIC)
     assert [entry.move for entry in moments.entries[1:]] == [
         "bid wine1",
         "pass",

@@ -15,7 +15,7 @@ from server import play
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.mail.outgoing.smtp import Transport
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, outbox, people, totals
 from server.store.models import Game

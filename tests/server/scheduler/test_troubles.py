@@ -140,7 +140,7 @@ def test_a_lock_that_ends_right_after_a_game_met_it_puts_no_game_on_hold(
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize(
-    "place", ["server.play.time_out", "server.store.table.Table.append", "byzanz.umpire.play"]
+    "place", ["server.play.time_out", "server.play.game.Table.append", "byzanz.umpire.play"]
 )
 @one_database
 def test_no_trouble_of_the_server_puts_a_game_on_hold_whose_time_is_up(
@@ -218,7 +218,7 @@ def test_a_runtime_error_is_a_fault_if_the_code_of_a_game_was_running(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("place", ["server.play.time_out", "server.store.table.Table.append"])
+@pytest.mark.parametrize("place", ["server.play.time_out", "server.play.game.Table.append"])
 @one_database
 def test_an_error_in_the_servers_own_code_puts_no_game_on_hold(
     due: Table, monkeypatch: pytest.MonkeyPatch, fault: str, place: str

@@ -14,8 +14,8 @@ from sqlalchemy import select
 
 from server import play
 from server.errors import NoSuchLink
+from server.play.game import load
 from server.store import engine, links, models, people
-from server.store.table import load
 from tests.conftest import NOW, Table
 
 Begin = Callable[..., Table]

@@ -11,9 +11,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from byzanz import record
-from server.play import history
+from server.play import game, history
 from server.store import engine, log, models
-from server.store import table as tables
 from tests.conftest import NOW, Table
 from tests.support.in_hand import append
 from tests.support.statements import statements
@@ -72,7 +71,7 @@ def test_a_request_is_found_by_its_index(table: Callable[..., Table]) -> None:
     if engine.db.engine.dialect.name != "sqlite":  # PostgreSQL reads so small a table whole
         return
     with statements(engine.db.engine) as sent, engine.reading() as session:
-        tables.load(session, "g1", NOW, seat=0, request_id="r")
+        game.load(session, "g1", NOW, seat=0, request_id="r")
     load = next(statement for statement in sent if "AS repeated" in statement)
     with engine.reading() as session:
         asked = f"EXPLAIN QUERY PLAN {load}", (None,) * load.count("?")

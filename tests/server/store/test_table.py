@@ -11,11 +11,11 @@ from sqlalchemy import select
 
 from byzanz import record
 from server.play import running
+from server.play.game import load
 from server.store import engine, log, models
 from server.store import statements as store_statements
 from server.store.models import Game, Seat, Snapshot, Turn
 from server.store.statements import TurnRow
-from server.store.table import load
 from tests.conftest import NOW, Table
 from tests.support.in_hand import append
 from tests.support.mails import submit

@@ -15,7 +15,7 @@ from sqlalchemy import delete, select, update
 from byzanz import games
 from byzanz.moves import Message
 from server import i18n, play
-from server.play import followed, positions, timeline
+from server.play import history, positions
 from server.store import engine, people
 from server.store.models import Game, Seat, Snapshot
 from tests.conftest import NOW, Table
@@ -59,7 +59,7 @@ def bids(game: Table, *cards: int) -> None:
 def prize(game: Table, round_: int = 1) -> str:
     """The prize that was turned over in a round."""
     with engine.reading() as session:
-        deal = timeline.load(session, session.get_one(Game, game.id), "all").entries[0].move
+        deal = history.load(session, session.get_one(Game, game.id), "all").entries[0].move
     return deal.split(" ")[1 + round_]
 
 
@@ -144,7 +144,7 @@ def test_no_page_replays_the_log_for_it(
     post(NOW)
     first = prize(game)
     monkeypatch.setattr(positions, "replay", None)
-    monkeypatch.setattr(timeline, "load", None)
+    monkeypatch.setattr(history, "load", None)
     with statements(engine.db.engine) as sent:
         assert f"and wins {first}." in read(client, f"/t/{game.tokens[1]}")
     assert len(sent) <= 6 + 2, listing(sent)  # what is sealed follows from the log and the seats, as before
@@ -166,7 +166,7 @@ def test_without_a_snapshot_it_is_told_from_the_log(game: Table, client: FlaskCl
         assert read(client, f"/t/{game.tokens[1]}") == before
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        facts = timeline.load(session, row, 1).facts
+        facts = history.load(session, row, 1).facts
         assert positions.load(session, row).followed == {
             seq: told for seq, told in enumerate(facts, 1) if told
         }
@@ -188,7 +188,7 @@ def test_what_is_undone_is_not_told(game: Table, client: FlaskClient) -> None:
 
 
 def test_only_the_newest_is_kept(game: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(followed, "NEWEST", 4)
+    monkeypatch.setattr(positions, "NEWEST", 4)
     for card in (1, 2, 3):
         bids(game, card, card + 1, card + 2)
     assert sorted(position(game.id).followed) == [7, 10]
@@ -231,5 +231,5 @@ def test_it_is_asked_with_what_all_may_see(
     monkeypatch.setattr(type(goofspiel), "followed", ask)
     bids(game, 13, 2, 1)
     with engine.reading() as session:
-        timeline.load(session, session.get_one(Game, game.id), "all")
+        history.load(session, session.get_one(Game, game.id), "all")
     assert viewers == {"public"}

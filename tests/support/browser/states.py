@@ -18,7 +18,7 @@ from server.lobby.tables import Wanted
 from server.lobby.time_control import TimeControl
 from server.mail.text import quoted
 from server.play import positions
-from server.play.moderation.powers import Asker
+from server.play.powers import Asker
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Turn, Word

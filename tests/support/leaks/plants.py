@@ -25,10 +25,10 @@ from byzanz.rules import ALL, PUBLIC, Rules
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import compose, context, digest, relevance
 from server.mail.text import quoted
-from server.play import history, moves, positions, timeline
-from server.store import engine, links, log, standing_orders, words
+from server.play import history, moves, positions, standing_orders
+from server.play.game import Table
+from server.store import engine, links, log, words
 from server.store.models import Game, Link, Snapshot
-from server.store.table import Table
 from server.web.account import feeds
 from server.web.api import views
 from server.web.game import history as web_history
@@ -259,13 +259,13 @@ def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
-    view = timeline.Timeline.view
+    view = history.Timeline.view
 
     def seen(self: Any, seq: int, *viewer: Any) -> Any:
         self = dataclasses.replace(self, viewer=ALL) if flask.request.path.startswith("/m/") else self
         return view(self, seq, *viewer)
 
-    patch.setattr(timeline.Timeline, "view", seen)
+    patch.setattr(history.Timeline, "view", seen)
 
 
 @plant("byzanz")
@@ -288,10 +288,10 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
         return positions.load(session, game).state
 
     hidden: list[int] = []
-    made = timeline.load
+    made = history.load
     patch.setattr(Byzanz, "heading", shifted)
-    patch.setattr(timeline, "_parts", OrderedDict())  # what is remembered was made without the fault
-    patch.setattr(timeline, "load", read)
+    patch.setattr(history, "_parts", OrderedDict())  # what is remembered was made without the fault
+    patch.setattr(history, "load", read)
 
 
 # What a viewer can do

@@ -13,7 +13,7 @@ from server import play
 from server.errors import Refused
 from server.mail.text import quoted
 from server.play import positions, turns
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.store import engine, links, models, people
 from tests.conftest import NOW, Table
 from tests.support.in_hand import append, start_clock

@@ -11,9 +11,9 @@ from server import play
 from server.community import blocks
 from server.errors import InvalidInput
 from server.mail.outgoing import deliver
-from server.play.moderation import acts, powers
-from server.play.moderation.act import Newcomer
-from server.play.moderation.powers import Conflict, Unwarned
+from server.play import moderation, powers
+from server.play.moderation import Newcomer
+from server.play.powers import Conflict, Unwarned
 from server.store import engine, log, people
 from server.store.models import ModeratorAction, Seat
 from tests.conftest import NOW, Table
@@ -67,7 +67,7 @@ def game(table: Begin) -> Table:
 
 
 def test_every_act_stands_at_the_door() -> None:
-    assert ACTS.keys() == acts.ACTS.keys() <= powers.POWERS
+    assert ACTS.keys() == moderation.ACTS.keys() <= powers.POWERS
 
 
 @pytest.mark.parametrize("text", ACTS.values())

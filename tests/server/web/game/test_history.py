@@ -14,7 +14,7 @@ from jinja2 import ChoiceLoader, DictLoader
 from byzanz.games.byzanz.cards import NAME
 from server import play
 from server.mail.text import quoted
-from server.play import positions, timeline
+from server.play import history, positions
 from server.store import engine, log
 from server.store.models import Game, Person, Seat, StandingOrder
 from server.web.game.history import PAGE_SIZE
@@ -406,7 +406,7 @@ def test_the_table_at_any_moment_is_the_position_of_that_moment(table: Any):
     advance(game, "take", seed=4)
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        told = timeline.load(session, row, 1)
+        told = history.load(session, row, 1)
         for at in range(1, row.head + 1):
             assert told.view(at) == positions.load(session, row, upto=at).rules.view(
                 positions.load(session, row, upto=at).state, 1

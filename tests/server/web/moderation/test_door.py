@@ -15,8 +15,8 @@ from server import play
 from server.accounts import addresses, erasure, login
 from server.community import blocks, reports, talk
 from server.lobby import offers
-from server.play.moderation import powers
-from server.play.moderation.powers import Asker, Conflict, Unwarned
+from server.play import powers
+from server.play.powers import Asker, Conflict, Unwarned
 from server.store import engine, log
 from server.store.models import Alert, BrowserSession, Game, Link, ModeratorAction, Person, Seat, Tenure, Word
 from tests.conftest import NOW, Table

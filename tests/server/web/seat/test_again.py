@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from server.lobby import invitations, notify, organiser, rematch, trials
 from server.mail import subscriptions
-from server.play import trials as running_trials
+from server.play import seats
 from server.store import engine, links
 from server.store.models import Game, Mail, Seat
 from tests.conftest import NOW, Table
@@ -96,7 +96,7 @@ def test_a_visitors_game_offers_another_one_against_bots(client: FlaskClient) ->
     with engine.reading() as session:
         game_id = session.scalar(select(Game.id).where(Game.trial))
     assert game_id
-    running_trials.end_trial(game_id, NOW)
+    seats.end_trial(game_id, NOW)
     page = look(client, path)
     if page.status == 200:  # the link may have ended with the game
         assert buttons(page) == []

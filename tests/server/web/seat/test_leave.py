@@ -14,7 +14,7 @@ from server import play
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
-from server.play.moderation.act import Newcomer
+from server.play.moderation import Newcomer
 from server.store import engine, links, log, outbox, people
 from server.store.engine import utc_now
 from server.store.models import IncomingMail, Mail, Seat

@@ -13,8 +13,9 @@ from werkzeug.test import TestResponse
 from byzanz import record
 from server import play
 from server.mail.outgoing.deliver import deliver
-from server.play.moderation.act import Newcomer
-from server.store import engine, links, log, people, standing_orders
+from server.play import standing_orders
+from server.play.moderation import Newcomer
+from server.store import engine, links, log, people
 from server.store.models import Seat
 from tests.conftest import NAMES, NOW
 from tests.support.mail_servers import Pigeons

@@ -12,13 +12,13 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Unpack
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import record
 from server.store import links, outbox, statements, totals
 from server.store.engine import connection_of, stamp
-from server.store.models import Absence, Person, StandingOrder
+from server.store.models import Absence, Person, StandingOrder, Tenure
 from server.store.prepared import Prepared
 from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
@@ -318,3 +318,44 @@ def load(
         table.load_orders(*ended)
     table.remember()
     return table
+
+
+# ---- who held a seat ----
+
+
+def begin(table: Table) -> None:
+    """Write the first tenures of a game that begins."""
+    rows = [_row(seat, 0, seat.person_id) for seat in table.seats]
+    table.session.execute(insert(Tenure), rows)
+
+
+def change(table: Table, seat: SeatRow, seq: int) -> None:
+    """Let the present tenure of a seat end with an entry, and that of its holder begin; nobody's if they have left.
+
+    Args:
+        seat: as it is after the entry.
+        seq: of the entry.
+    """
+    held = (Tenure.game_id == seat.game_id, Tenure.seat == seat.seat, Tenure.to_seq.is_(None))
+    table.session.execute(update(Tenure).where(*held).values(to_seq=seq))
+    erased = seat.person is not None and seat.person.email is None and not table.game.trial
+    person_id = None if seat.left or erased else seat.person_id
+    table.session.execute(insert(Tenure), [_row(seat, seq, person_id)])
+
+
+def _row(seat: SeatRow, seq: int, person_id: int | None) -> dict[str, object]:
+    bot = None if seat.left else seat.bot
+    place = {"game_id": seat.game_id, "seat": seat.seat, "from_seq": seq, "to_seq": None}
+    return place | {"person_id": person_id, "bot": bot}
+
+
+def hand_over(session: Session, game_id: str, visitor_id: int, person_id: int) -> None:
+    """Give a visitor's tenures in a game to the person whose address is now known: they are the same player."""
+    own = (Tenure.game_id == game_id, Tenure.person_id == visitor_id)
+    session.execute(update(Tenure).where(*own).values(person_id=person_id))
+
+
+def of_game(session: Session, game_id: str) -> Sequence[Tenure]:
+    """Return the tenures of a game, by seat and in order."""
+    query = select(Tenure).where(Tenure.game_id == game_id)
+    return session.scalars(query.order_by(Tenure.seat, Tenure.from_seq)).all()

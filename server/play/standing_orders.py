@@ -12,10 +12,10 @@ from sqlalchemy.orm import Session
 from byzanz.moves import Order, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import Rules
+from server.play.game import Table
 from server.store.facts import Fact
 from server.store.models import Seat, StandingOrder
 from server.store.statements import AnyOrder, OrderRow
-from server.store.table import Table
 
 
 def supported(rules: Rules[Any, Any]) -> bool:
