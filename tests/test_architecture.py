@@ -280,7 +280,7 @@ FACTORY = "Only the command line, the demo and the benchmarks make the applicati
         ("server/errors.py", "import server.store.log", SERVER),
         ("server/store/log.py", "from server import create_app", FACTORY),
         ("server/ops/doctor.py", "from byzanz.kit import check", KIT),
-        ("server/demo/run.py", "import byzanz.kit", KIT),
+        ("server/play/moves.py", "import byzanz.kit", KIT),
         ("server/shortcuts.py", "", SERVER),
         ("byzanz/helpers.py", "", BYZANZ),
     ],
