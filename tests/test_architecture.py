@@ -254,6 +254,7 @@ RULES = "The rules know no server, no clock and no random generator"
 BYZANZ = "Layers of byzanz"
 GAME = "Layers of a game"
 SERVER = "Layers of the server"
+KIT = "Only the command line imports the kit for makers of games"
 FACTORY = "Only the command line, the demo and the benchmarks make the application"
 
 
@@ -261,10 +262,13 @@ FACTORY = "Only the command line, the demo and the benchmarks make the applicati
     ("module", "line", "contract"),
     [
         ("byzanz/umpire.py", "import server.store.log", RULES),
+        ("byzanz/kit/check.py", "import server.cli.drawings", RULES),
+        ("byzanz/kit/terminal.py", "import time", RULES),
         ("byzanz/record/verify.py", "from flask import g", RULES),
         ("byzanz/games/byzanz/rules.py", "import time", RULES),
         ("byzanz/chance.py", "import secrets", RULES),
         ("byzanz/rules.py", "from byzanz import umpire", BYZANZ),
+        ("byzanz/bots/simulate.py", "from byzanz.kit import played", BYZANZ),
         ("byzanz/games/byzanz/rules.py", "import byzanz.umpire", BYZANZ),
         ("byzanz/games/empire/rules.py", "import byzanz.games.byzanz", "A game knows no other game"),
         ("byzanz/games/byzanz/state.py", "import byzanz.games.byzanz.moves", GAME),
@@ -275,6 +279,8 @@ FACTORY = "Only the command line, the demo and the benchmarks make the applicati
         ("server/lobby/create.py", "import server.mail.deliverability", SERVER),
         ("server/errors.py", "import server.store.log", SERVER),
         ("server/store/log.py", "from server import create_app", FACTORY),
+        ("server/ops/doctor.py", "from byzanz.kit import check", KIT),
+        ("server/play/moves.py", "import byzanz.kit", KIT),
         ("server/shortcuts.py", "", SERVER),
         ("byzanz/helpers.py", "", BYZANZ),
     ],

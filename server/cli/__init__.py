@@ -7,19 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from byzanz import __version__
-from server.cli import (
-    backups,
-    check,
-    completion,
-    games,
-    mail,
-    new_game,
-    people,
-    records,
-    servers,
-    show,
-    terminal,
-)
+from server.cli import backups, completion, games, kit, mail, people, records, servers, show
 from server.cli.parser import CommandError, Parser, error_line
 
 INTERRUPTED = 130
@@ -73,9 +61,7 @@ def parser() -> Parser:
     people.add(commands)
     show.add(commands)
     records.add(commands)
-    new_game.add(commands)
-    check.add(commands)
-    terminal.add(commands)
+    kit.add(commands)
     backups.add(commands)
     servers.add_checks(commands)
     completion.add(commands, made)

@@ -1,30 +1,178 @@
-"""Checks of a game's templates: each is drawn for each viewer in each language at several positions of a game.
+"""Checks of what a game's package brings: each template is drawn for each viewer in each language at several positions
+of a game, none of its files is left unread, and its catalogues translate what there is.
 
 They are run inside a request of an application, see `byzanz check`; the checks of the rules are in
-`byzanz.conformance`.
+`byzanz.kit.conformance`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from html import unescape
-from pathlib import PurePath
-from typing import Any
+from html.parser import HTMLParser
+from pathlib import Path, PurePath
+from typing import Any, TypeAlias, cast
 
 import flask
 import flask_babel
-from jinja2 import Environment
+from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
+from babel.support import NullTranslations
+from jinja2 import Environment, Template, TemplateNotFound, Undefined, meta
+from jinja2.utils import missing
 
-from byzanz.conformance import Check, Game
-from byzanz.conformance.game import expect, who
-from byzanz.conformance.orders import orders_of
-from byzanz.moves import ranked
+from byzanz.games import folder_of
+from byzanz.kit.check import Checks
+from byzanz.kit.conformance import Fault, Game
+from byzanz.kit.moves import orders_of
+from byzanz.kit.played import expect, who
+from byzanz.moves import RulesError, ranked
 from byzanz.record import Entry
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from server import i18n
-from server.cli.drawn import NONE, Drawn, drawn, module, optional, template
+
+_VOID = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+)
+NONE = re.compile(r"^None$|[\w,:(\[=] ?None\b|\w+\(\w+=")
+"""A value that was forgotten, or an object of Python, in a text for people."""
+
+
+class Drawn(HTMLParser):
+    """A piece of HTML, checked while it is read.
+
+    Attributes:
+        moves: the values of its buttons and choices that are whole moves.
+        verbs: the values of its buttons that are verbs.
+        ids: of its elements.
+        words: its texts, those of labels in attributes included.
+    """
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.moves: list[str] = []
+        self.verbs: list[str] = []
+        self.ids: list[str] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self._select = ""
+        self.feed(html)
+        self.close()
+        expect(not self._open, "<%s> is not closed", self._open[-1] if self._open else "")
+        twice = sorted({each for each in self.ids if self.ids.count(each) > 1})
+        expect(not twice, "the id “%s” is given twice", *twice[:1])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element that stays open."""
+        self.handle_startendtag(tag, attrs)
+        if tag not in _VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Check an element and note what it offers."""
+        given = dict(attrs)
+        expect(tag != "zz", "the name of a player is not escaped")
+        expect(tag != "script", "there is a script, which the security policy forbids")
+        expect(len(given) == len(attrs), "<%s> has an attribute twice", tag)
+        for name, value in attrs:
+            expect(
+                name != "style" and not name.startswith("on"),
+                "<%s> has the attribute %s, which the security policy forbids",
+                tag,
+                name,
+            )
+            expect(not NONE.search(value or ""), "the attribute %s of <%s> is “%s”", name, tag, value)
+        self._select = given.get("name") or "" if tag == "select" else self._select
+        field = self._select if tag == "option" else given.get("name")
+        if field and tag in ("button", "option", "input") and field.startswith(("move", "verb")):
+            (self.verbs if field == "verb" else self.moves).append(given.get("value") or "")
+        self.ids += [given["id"] or ""] if "id" in given else []
+        self.words += [given.get(name) or "" for name in ("aria-label", "title", "alt", "placeholder")]
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that the element was the last one that was opened."""
+        last = self._open.pop() if self._open else "nothing"
+        expect(last == tag, "</%s> stands where </%s> should", tag, last)
+
+    def handle_data(self, data: str) -> None:
+        """Check a text."""
+        text = data.strip()
+        expect(not NONE.search(text), "there is the text “%s”", text[:80])
+        if "style" not in self._open and "code" not in self._open:
+            self.words.append(text)
+
+
+class _Unknown(Undefined):
+    """A name that nobody gave, which is an error; it may be asked whether an object has a field, but no more."""
+
+    __hash__ = Undefined.__hash__
+    __str__ = __iter__ = __len__ = Undefined._fail_with_undefined_error
+
+    def __bool__(self) -> bool:
+        if self._undefined_obj is missing and self._undefined_hint is None:
+            self._fail_with_undefined_error()
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self) or self is other
+
+
+@lru_cache(1)
+def _strict(environment: Environment) -> Environment:
+    """Return the environment of an app in which an unknown name is an error."""
+    return environment.overlay(undefined=_Unknown)
+
+
+def template(rules: Rules[Any, Any], name: str) -> Template:
+    """Return a template of a game.
+
+    Raises:
+        Fault: it is missing, or one that it takes something from.
+    """
+    found = optional(rules, name)
+    if found is None:
+        raise Fault(f"The template games/{rules.slug}/{name} is missing.")
+    return found
+
+
+def optional(rules: Rules[Any, Any], name: str) -> Template | None:
+    """Return a template that a game need not have; None if it has none."""
+    try:
+        return _strict(flask.current_app.jinja_env).get_template(f"games/{rules.slug}/{name}")
+    except TemplateNotFound:
+        return None
+
+
+def module(rules: Rules[Any, Any], name: str) -> Any:
+    """Return the macros of a template of a game."""
+    return template(rules, name).module
+
+
+def drawn(what: str, draw: Callable[..., str], *arguments: Any, **given: Any) -> Drawn:
+    """Return what a template or macro makes in the current language.
+
+    Args:
+        what: begins the sentence about a fault.
+        draw: makes the HTML from the arguments.
+
+    Raises:
+        Fault: it fails, or what it makes is wrong.
+    """
+    try:
+        return Drawn(str(draw(*arguments, **given)))
+    except Exception as error:
+        kind = "" if isinstance(error, Fault) else f"{type(error).__name__}: "
+        frames = [it for it in traceback.extract_tb(error.__traceback__) if not it.filename.endswith(".py")]
+        where = f" ({PurePath(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        raise Fault(f"{what}, in {i18n.current_language()}: {kind}{error}{where}.") from error
+
+
+# ---- templates ----
 
 _NAMES = ("Ann <zz>", "Bob & “B”", "Çelik", "D'Artagnan", "Eve", "Φωτεινή", "Gus", "Hal", "Ida", "Jon")
 """Names of players, which must be escaped."""
@@ -297,15 +445,143 @@ def _bare_texts(environment: Environment, source: str) -> Iterator[str]:
     yield from _LABEL.findall(html)
 
 
-DRAWING_CHECKS: tuple[Check, ...] = (
-    check_tables,
-    check_forms,
-    check_words,
-    check_told_news,
-    check_mails,
-    check_results,
-    check_orders_pages,
+# ---- files and catalogues ----
+
+READ = (
+    "cards.html", "emblem.html", "form.html", "guide.html", "highlights.html", "mail.html", "mail.txt", "moment.html",
+    "news.html", "orders.html", "picture.html", "result.html", "rules.html", "sprite.svg", "style.css", "table.html",
+    "words.html",
+)  # fmt: skip
+"""The files of a game that the server reads, see docs/game-templates.md."""
+
+
+def check_files(game: Game) -> None:
+    """Every template is one that the server draws or that another one takes in, and lies in its folder."""
+    environment, slug = flask.current_app.jinja_env, game.rules.slug
+    names = environment.list_templates(filter_func=lambda name: name.startswith(f"games/{slug}/"))
+    taken = {each for name in names for each in _taken_in(environment, name)}
+    for name in names:
+        file = name.removeprefix(f"games/{slug}/")
+        like = get_close_matches(file, READ, 1)
+        expect(
+            file in READ or name in taken,
+            "templates/%s is no file that the server reads, and no other template takes it in.%s",
+            file,
+            f" Is it {like[0]}?" if like else "",
+        )
+    folder = folder_of(slug)
+    for path in _strays(folder) if folder else ():
+        expect(False, "%s lies outside of the folders templates/ and static/, so nobody reads it.", path)
+
+
+def _taken_in(environment: Environment, name: str) -> Iterator[str]:
+    """Yield the names of the templates that a template includes or imports."""
+    if not name.endswith(".css"):
+        assert environment.loader is not None
+        source, _, _ = environment.loader.get_source(environment, name)
+        yield from filter(None, meta.find_referenced_templates(environment.parse(source)))
+
+
+def _strays(folder: Path) -> Iterator[Path]:
+    for path in sorted(path.relative_to(folder) for path in folder.rglob("*")):
+        if path.suffix in (".html", ".css") and path.parts[0] not in ("templates", "static"):
+            yield path
+
+
+Text: TypeAlias = tuple[str | None, str]
+"""Its context, and the text itself."""
+
+
+@contextmanager
+def heard() -> Iterator[set[Text]]:
+    """Collect the texts that are looked up in catalogues meanwhile, such as the names of facts."""
+    found: set[Text] = set()
+    looked_up = i18n.DOMAIN.get_translations
+
+    @cache  # the same translations are the same object, as `once` expects
+    def listener(translations: NullTranslations) -> NullTranslations:
+        return cast("NullTranslations", _Listener(translations, found))
+
+    i18n.DOMAIN.get_translations = lambda slug="": listener(looked_up(slug))  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        del i18n.DOMAIN.get_translations  # the method of its class is back
+
+
+class _Listener:
+    """Translations that note what they are asked for."""
+
+    def __init__(self, translations: NullTranslations, found: set[Text]) -> None:
+        self._translations, self._found = translations, found
+
+    def ugettext(self, text: str) -> str:
+        if isinstance(text, str):  # a template may ask for something undefined, and its check tells so
+            self._found.add((None, text))
+        return self._translations.ugettext(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._translations, name)
+
+
+def untranslated(slug: str, also: Iterable[Text]) -> Iterator[str]:
+    """Yield, for each language of which a game's package has a catalogue, the texts that are missing there.
+
+    Args:
+        also: texts besides those that stand in the package's code and templates.
+    """
+    folder = folder_of(slug)
+    texts = sorted({*_written_in(folder), *also}, key=lambda text: (text[1], text[0] or "")) if folder else []
+    for language in i18n.NAMES:
+        lacking = [
+            each
+            for each in texts
+            if language != i18n.DEFAULT and i18n.lacks(slug, language, each[1], each[0])
+        ]
+        if lacking:
+            yield f"Not translated into {i18n.NAMES[language]}:"
+        for meaning, text in lacking:
+            yield "".join(
+                (f"    msgctxt {_quoted(meaning)}\n" if meaning else "", f"    msgid {_quoted(text)}")
+            )
+
+
+def _written_in(folder: Path) -> Iterator[Text]:
+    """Yield the texts that are marked for translation in the files of a package."""
+    refusals = {kind.__name__: (1,) for kind in _kinds(RulesError)}
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in _METHODS):
+        method = _METHODS[path.suffix]
+        for more in (
+            ({"OrderAnswer": (2,), "Message": (1,)}, {"Message": (4,)}) if method == "python" else ({},)
+        ):
+            keywords: Any = DEFAULT_KEYWORDS | refusals | more
+            for _line, text, _comments, meaning in extract_from_file(method, path, keywords=keywords):
+                yield meaning, text if isinstance(text, str) else text[0]
+
+
+def _kinds(base: type[Exception]) -> Iterator[type[Exception]]:
+    yield base
+    for kind in base.__subclasses__():
+        yield from _kinds(kind)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+_METHODS = {".py": "python", ".html": "jinja2", ".txt": "jinja2", ".svg": "jinja2"}
+"""How texts are found in files, by the ends of their names."""
+
+CHECKS = Checks(
+    each=(
+        check_tables,
+        check_forms,
+        check_words,
+        check_told_news,
+        check_mails,
+        check_results,
+        check_orders_pages,
+    ),
+    table=(check_rules_page, check_marked_texts),
+    once=(check_files,),
 )
-"""Checks of each game that is played."""
-DRAWING_TABLE_CHECKS: tuple[Check, ...] = (check_rules_page, check_marked_texts)
-"""Checks that one game of each number of players is enough for."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NoReturn
 
-from byzanz.games import AnyRules, latest, read, rules_of
 from byzanz.moves import RulesError
 from byzanz.record import BadRecord, InvalidRecord
 from server.validation import whole_number
@@ -62,29 +59,6 @@ def seat_number(text: str) -> int:
     if number is None:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a seat number from 0")
     return number
-
-
-def path_of(text: str) -> Path | None:
-    """Return the path of a game that an argument names by its file, with or without `.py`, or folder; None for a slug.
-
-    So `./toll` stays the name of a game whose file becomes a folder.
-    """
-    path = Path(text)
-    is_path = os.sep in text or path.suffix == ".py" or path.is_dir()
-    if not is_path or any(text == rules.slug for rules in latest()):
-        return None
-    file = Path(f"{path}.py")
-    return (file if file.is_file() and not (path / "__init__.py").exists() else path).resolve()
-
-
-def find_game(text: str) -> AnyRules:
-    """Return the rules of a game, by its slug or by the path of its file or folder.
-
-    Raises:
-        BadSetup: there is no such game, or what is there holds none.
-    """
-    path = path_of(text)
-    return read(path) if path else rules_of(text)
 
 
 def error_line(error: Exception) -> str | None:

@@ -16,8 +16,8 @@ from hypothesis import strategies as some
 
 from byzanz import chance, orders, umpire
 from byzanz.chance import Draw, Stream
-from byzanz.conformance.game import LONGEST_GAME, choice
 from byzanz.games import latest, rules_of
+from byzanz.kit.played import LONGEST_GAME, choice
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import ALL

@@ -8,9 +8,9 @@ from typing import Any
 
 from byzanz.chance import Draw
 from byzanz.charts import Heading
-from byzanz.conformance.game import choice
 from byzanz.games import rules_of
 from byzanz.games.byzantium.cards import NAME, SLOTS
+from byzanz.kit.played import choice
 from byzanz.record import Record
 from tests.records.moments import Moment as Seen
 from tests.records.moments import ended, of_move

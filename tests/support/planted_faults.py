@@ -1,4 +1,4 @@
-"""Faults planted in a small game, and the check of `byzanz.conformance` that must find each."""
+"""Faults planted in a small game, and the check of `byzanz.kit.conformance` that must find each."""
 
 from collections.abc import Sequence
 from dataclasses import fields, make_dataclass, replace

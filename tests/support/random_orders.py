@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from byzanz.chance import Draw
-from byzanz.conformance.game import choice
+from byzanz.kit.played import choice
 
 
 def some_of(draw: Draw, words: tuple[str, ...], most: int) -> list[str]:

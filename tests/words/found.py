@@ -45,9 +45,11 @@ def _kinds(base: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def code(root: Path = ROOT) -> Iterator[Path]:
-    """Return the modules of the project."""
+    """Return the modules of the project, without those for makers of games: what they print stays English."""
     for folder in ("byzanz", "server"):
-        yield from sorted((root / folder).rglob("*.py"))
+        yield from sorted(
+            path for path in (root / folder).rglob("*.py") if path.parent != root / "byzanz/kit"
+        )
 
 
 def templates(root: Path = ROOT) -> Iterator[Path]:

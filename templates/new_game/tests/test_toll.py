@@ -1,7 +1,7 @@
 """The contract of every game, and the rules of this one."""
 
 import pytest
-from byzanz.conformance import CHECKS, Game, faults
+from byzanz.kit.conformance import CHECKS, Game, faults
 
 import toll
 

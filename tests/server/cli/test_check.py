@@ -12,20 +12,19 @@ from jinja2 import ChoiceLoader, DictLoader
 
 from byzanz import games, record
 from byzanz.bots.simulate import simulate_game
-from byzanz.conformance import CHECKS, Check, Game, faults
-from byzanz.conformance.checks import name_of
 from byzanz.games import latest, rules_of
+from byzanz.kit import check
+from byzanz.kit.conformance import CHECKS, Check, Game, faults, name_of
 from byzanz.moves import Order
 from server import i18n
-from server.cli import check, drawings, drawn, main
-from server.cli.brought import BROUGHT_CHECKS, READ, check_files
-from server.cli.drawings import DRAWING_CHECKS, DRAWING_TABLE_CHECKS
+from server.cli import drawings, kit, main
+from server.cli.drawings import READ, check_files
 from tests.support.examples import EXAMPLES, example
 from tests.support.folders import ROOT
 
 GOOFSPIEL = EXAMPLES / "goofspiel" / "goofspiel.py"
 Goofspiel = example("goofspiel").Goofspiel
-DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS, *BROUGHT_CHECKS)
+DRAWN = (*drawings.CHECKS.each, *drawings.CHECKS.table, *drawings.CHECKS.once)
 MAIL = (
     "{% macro chips(cards) %}{% endmacro %}{% macro table(view, names, show) %}{% endmacro %}"
     "{% macro options(view, moves, out_of_turn, show) %}{% endmacro %}"
@@ -53,16 +52,16 @@ def no_translations_are_kept() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Flask:
     """Return the application of the command."""
-    return check._app(tmp_path_factory.mktemp("check"))
+    return kit._app(tmp_path_factory.mktemp("check"))
 
 
 @pytest.fixture
 def application(made: Flask) -> Iterator[Flask]:
     """Return the application inside a request, without templates of earlier tests."""
-    drawn._strict.cache_clear()
+    drawings._strict.cache_clear()
     with made.test_request_context():
         yield made
-    drawn._strict.cache_clear()
+    drawings._strict.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -329,11 +328,11 @@ def test_a_look_at_one_position_says_what_it_leaves_out(
 
 def test_the_move_that_is_played_for_the_absent_is_told_without_looking_for_cards(application: Flask) -> None:
     """`take spice` names a pile of the market, which the mail once looked up as a card."""
-    told = drawn.module(rules_of("byzanz"), "mail.html").missed
+    told = drawings.module(rules_of("byzanz"), "mail.html").missed
     for move in ("take spice", "take merchant", "pass", "done", "tax grain1", "sell wood1 wood2 wood3"):
         state = rules_of("byzanz").setup(4, {})
         assert str(told(rules_of("byzanz").view(state, 0), move)).strip()
-    told = drawn.module(rules_of("empire"), "mail.html").missed
+    told = drawings.module(rules_of("empire"), "mail.html").missed
     state = rules_of("empire").setup(2, {})
     for move in ("redraw", "decline", "meld", "respond", "accept"):
         assert str(told(rules_of("empire").view(state, 0), move)).strip()
@@ -442,7 +441,7 @@ def faults_of(game: Game) -> list[str]:
 def test_what_cannot_be_checked_is_told_in_a_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
 ) -> None:
-    monkeypatch.setattr(check, "_faults", lambda *_: ([], ()))
+    monkeypatch.setattr(check, "faults", lambda *_: [])
     assert main(words) in (1, 2)
     printed = capsys.readouterr()
     assert said in printed.err

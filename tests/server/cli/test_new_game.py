@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from byzanz import games
-from byzanz.conformance import CHECKS, Game, faults
+from byzanz.kit.conformance import CHECKS, Game, faults
 from server.cli import main
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from byzanz.games import latest
+from byzanz.kit.terminal import Files, Terminal
 from server.cli import main
-from server.cli.terminal import Files, Terminal
 from tests.support.examples import EXAMPLES
 
 GOOFSPIEL = str(EXAMPLES / "goofspiel" / "goofspiel.py")

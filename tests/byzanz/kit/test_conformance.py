@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 
-from byzanz import conformance
-from byzanz.conformance import CHECKS, TABLE_CHECKS, Game, faults
-from byzanz.conformance.bots import check_bots
-from byzanz.conformance.checks import name_of
-from byzanz.conformance.orders import check_orders
 from byzanz.games import latest, rules_of
+from byzanz.kit import conformance, played
+from byzanz.kit.conformance import CHECKS, TABLE_CHECKS, Game, check_bots, faults, name_of
+from byzanz.kit.moves import check_orders
 from byzanz.moves import BadSetup, Order, UnreadableOrder
 from byzanz.rules import Rules
 from tests.support import game_data
@@ -40,8 +38,8 @@ def test_a_game_keeps_the_contract(rules: Rules[Any, Any], seats: int, pytestcon
 
 @pytest.mark.parametrize(("faulty", "check"), PLANTED, ids=lambda it: getattr(it, "__name__", it))
 def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch, faulty: type[Sealed], check: str) -> None:
-    monkeypatch.setattr(conformance.game, "LONGEST_GAME", 300)
-    monkeypatch.setattr(conformance.bots, "_MOST", 60)
+    monkeypatch.setattr(played, "LONGEST_GAME", 300)
+    monkeypatch.setattr(conformance, "_MOST", 60)
     checks = [it for it in (*CHECKS, *TABLE_CHECKS) if name_of(it) == check]
     found = (fault for seed in range(GAMES) for fault in faults(Game(faulty(), 2, seed), checks))
     assert next(found).check == check
