@@ -16,7 +16,7 @@ from sqlalchemy import Column, delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from server import play, validation
-from server.community import blocks, handles, reports
+from server.community import blocks, profiles, reports
 from server.errors import Refused
 from server.lobby import invitations, organiser
 from server.mail import deliverability
@@ -129,7 +129,7 @@ def erase(person_id: int, now: datetime, why: str | None = None) -> bool:
         for held in (Tenure, Standing):
             session.execute(update(held).where(held.person_id == person_id).values(person_id=None))
         blocks.forget(session, person_id)
-        handles.forget(session, person, now)
+        profiles.forget(session, person, now)
         clear(person)
     return truncate_log()
 

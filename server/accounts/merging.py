@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session
 
 from server import play
 from server.accounts import erasure
-from server.community import handles, reliability, reports
+from server.community import profiles, reliability, reports
 from server.errors import Refused
 from server.lobby import notify
 from server.lobby.seats import wait_for_players
@@ -113,7 +113,7 @@ def merge(pair: Pair, address: str, *, other_handle: bool) -> None:
     """
     session, kept, other = pair.session, pair.kept, pair.other
     undigested = _running_seats(session, other.id) if other.cadence == "digest" != kept.cadence else []
-    handles.unite(session, kept, other, pair.now, take=other_handle)
+    profiles.unite(session, kept, other, pair.now, take=other_handle)
     _move_alerts(pair)
     for rule in RULES.values():
         rule(pair)

@@ -105,11 +105,11 @@ def _seconds(option: str, text: str) -> int:
 
 
 def _recount(_args: Namespace) -> None:
-    from server.community import recount
+    from server.community import results
     from server.store import engine
 
     with app_context():
-        games = recount.everything(engine.utc_now())
+        games = results.everything(engine.utc_now())
     print(f"Finished games counted: {games}")
 
 

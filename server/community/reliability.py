@@ -1,24 +1,218 @@
-"""How reliably a person answers: what others may see of it, and the breakdown for the person themselves.
-
-Others see the last WINDOW decisions that count (`community.conduct`) in listed games that came to their end, at most
-two years before the end of the last of these games: the share that was answered, rounded down, the median of the time,
-and how many of the last games the person left. Private games count for the person's own page only. There is no grade.
-"""
+"""How reliably a person answers: the decisions of finished games, what is kept of them, and what others are told."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import median_low
+from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from server.community.conduct import MISSED
+from byzanz import record, umpire
+from byzanz.moves import Question
+from byzanz.rules import ALL, Rules
+from server.play import clock, history, positions
+from server.play.positions import Broken, rules_of
 from server.store import log
-from server.store.models import Conduct, Game, Person, Reliability
+from server.store.models import EXCUSED, Absence, Conduct, Game, Outage, Person, Reliability, Tenure
+from server.store.statements import AnyGame
+
+OWN = ("player", "order")
+"""The causes of entries with which a player answers."""
+SERVERS = ("clock", "autopilot")
+"""The causes of entries with which the server answers for a player."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A question to a seat that was answered.
+
+    Args:
+        seat: from 0.
+        seq: of the entry that completed the answer; of the first one that the server made, if it made any.
+        since: when the question opened, or opened again after a pause or for a new player.
+        at: the time of that entry.
+        by: its cause.
+        seconds: of the clock, as the answer's entries keep them, or EXCUSED; None if they are too old to keep any.
+    """
+
+    seat: int
+    seq: int
+    since: datetime
+    at: datetime
+    by: str
+    seconds: int | None
+
+    @property
+    def missed(self) -> bool:
+        """Whether the server answered, or a part of it."""
+        return self.by in SERVERS
+
+
+@dataclass(slots=True)
+class _Asked:
+    """An open question.
+
+    Args:
+        parts: the moves made so far in answer to it.
+        seconds: those kept with these moves and with moves out of turn in between.
+    """
+
+    question: Question
+    since: datetime
+    parts: list[record.Entry] = field(default_factory=list)
+    seconds: list[int | None] = field(default_factory=list)
+
+    def answered(self, seat: int) -> Decision:
+        told = next((part for part in self.parts if part.by in SERVERS), self.parts[-1])
+        kept = [seconds for seconds in self.seconds if seconds is not None]
+        seconds = None if len(kept) < len(self.seconds) else EXCUSED if EXCUSED in kept else sum(kept)
+        return Decision(seat, told.seq, self.since, _time(told), told.by, seconds)
+
+
+def of_log(
+    game: AnyGame, seats: int, entries: Sequence[record.Entry], seconds: Mapping[int, int | None]
+) -> list[Decision]:
+    """Return the decisions of a game, in the order in which they were completed.
+
+    Args:
+        seats: how many there are.
+        entries: of its log, from the first on.
+        seconds: by seq, what is kept beside each entry.
+
+    Raises:
+        Broken: the log does not replay.
+    """
+    rules = rules_of(game)
+    try:
+        return list(_read(rules, rules.setup(seats, json.loads(game.options)), entries, seconds))
+    except Exception as error:  # an error in one game must not affect the others
+        raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
+
+
+def _read(
+    rules: Rules[Any, Any], state: Any, entries: Sequence[record.Entry], seconds: Mapping[int, int | None]
+) -> Iterator[Decision]:
+    counting = {entry.seq for entry in record.effective(entries)}
+    asked: dict[int, _Asked] = {}
+    for entry in entries:
+        act = record.table_act(entry)
+        if act is not None:
+            _reopen(asked, act[0], entry)
+        if entry.seq not in counting:
+            continue
+        move = umpire.read_logged(rules, entry.move)
+        if entry.seat in asked and entry.by in OWN + SERVERS:
+            asked[entry.seat].seconds.append(seconds[entry.seq])
+            if not rules.is_out_of_turn(state, entry.seat, move):
+                asked[entry.seat].parts.append(entry)
+        state = rules.apply(state, entry.seat, move)
+        yield from _turn_over(asked, rules.awaited(state), _time(entry))
+
+
+def _reopen(asked: Mapping[int, _Asked], verb: str, entry: record.Entry) -> None:
+    """Date the questions anew whose turns open again with an act: all after a pause, one for a new player."""
+    for seat, each in asked.items():
+        if verb == "!resume" or (verb == "!replace" and seat == entry.seat):
+            each.since = _time(entry)
+
+
+def _turn_over(asked: dict[int, _Asked], now: Mapping[int, Question], at: datetime) -> Iterator[Decision]:
+    """Close the questions that are asked no more, and open those that are new."""
+    for seat, each in [*asked.items()]:
+        if now.get(seat) != each.question:
+            del asked[seat]
+            if each.parts:
+                yield each.answered(seat)
+    for seat, question in now.items():
+        if seat not in asked:
+            asked[seat] = _Asked(question, at)
+
+
+def _time(entry: record.Entry) -> datetime:
+    return datetime.fromisoformat(entry.at)
+
+
+# ---- what is kept of a finished game ----
+
+MISSED = -1
+"""In place of the seconds of a decision that was missed."""
+
+
+def of_game(session: Session, game: Game, held: Sequence[Tenure]) -> list[Conduct]:
+    """Return how each person answered in a finished game, by person.
+
+    Args:
+        held: its tenures.
+
+    Raises:
+        Broken: its log does not replay.
+    """
+    assert game.started_at is not None
+    seats = len(positions.seats_of(session, game.id))
+    entries = history.entries_for(session, game, ALL)
+    made = of_log(game, seats, entries, log.seconds(session, game.id))
+    stops = _outages(session, game)
+    counting = [each for each in made if _counts(each, stops)]
+    people = sorted({tenure.person_id for tenure in held if tenure.person_id is not None})
+    return [_of_person(session, game, person_id, held, counting) for person_id in people]
+
+
+def _outages(session: Session, game: Game) -> list[clock.Span]:
+    inside = select(Outage).where(Outage.to_at > game.started_at, Outage.from_at < game.ended_at)
+    return [(row.from_at, row.to_at) for row in session.scalars(inside)]
+
+
+def _counts(made: Decision, stops: Sequence[clock.Span]) -> bool:
+    if made.seconds == EXCUSED or (made.seconds is None and made.by == "autopilot"):
+        return False
+    return not any(start < made.at and made.since < end for start, end in stops)
+
+
+def _of_person(
+    session: Session, game: Game, person_id: int, held: Sequence[Tenure], counting: Sequence[Decision]
+) -> Conduct:
+    own = [tenure for tenure in held if tenure.person_id == person_id]
+    answered = [made for made in counting if any(_covers(tenure, made) for tenure in own)]
+    hours = _hours(session, game, person_id) if any(made.seconds is None for made in answered) else None
+    stayed = any(tenure.to_seq is None for tenure in own)
+    assert game.ended_at is not None
+    return Conduct(
+        game_id=game.id,
+        person_id=person_id,
+        ended_at=game.ended_at,
+        abandoned=not stayed,
+        substitute=stayed and min(tenure.from_seq for tenure in own) > 0,
+        answers=json.dumps([[made.seq, _seconds(made, hours)] for made in answered], separators=(",", ":")),
+    )
+
+
+def _covers(tenure: Tenure, made: Decision) -> bool:
+    ended = tenure.to_seq is not None and made.seq >= tenure.to_seq
+    return tenure.seat == made.seat and tenure.from_seq <= made.seq and not ended
+
+
+def _hours(session: Session, game: Game, person_id: int) -> clock.Hours:
+    """Return what is still known of the times that a person's clocks left out."""
+    away = select(Absence).where(Absence.person_id == person_id).order_by(Absence.from_at)
+    absences = tuple((row.from_at, row.to_at) for row in session.scalars(away))
+    return clock.Hours(table_zone=game.time_zone, days_off=game.days_off, absences=absences)
+
+
+def _seconds(made: Decision, hours: clock.Hours | None) -> int:
+    if made.missed:
+        return MISSED
+    if made.seconds is not None:
+        return made.seconds
+    assert hours is not None
+    return max(0, int(clock.counted(made.since, made.at, hours=hours)))
+
+
+# ---- what others are told ----
 
 WINDOW = 200
 """Decisions."""

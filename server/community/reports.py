@@ -10,11 +10,11 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from server import play
+from server.community import talk
 from server.errors import BadRequest, Closed, InvalidInput, TooMany
 from server.play import powers
 from server.play.powers import Asker
 from server.store import alerts
-from server.store import words as stored
 from server.store.engine import transaction
 from server.store.facts import Fact
 from server.store.models import Alert, Game, Person, Seat, Word
@@ -38,7 +38,7 @@ def report(game_id: str, person_id: int, word_id: str, now: datetime) -> None:
     """
     with transaction() as session:
         reporter = session.get_one(Person, person_id, with_for_update=True)  # or two requests count as one
-        rows, _notes = stored.read(session, game_id, reporter.id)
+        rows, _notes = talk.read_words(session, game_id, reporter.id)
         said = next((row for row in rows if row.id == word_id and row.hidden_at is None), None)
         if said is None or said.person_id == reporter.id:
             raise BadRequest("Nobody else has said this here. Reload the page.")

@@ -1,28 +1,289 @@
-"""Results: who came where in a finished game, and how its people answered. Counted once, after the game.
-
-A game is counted in one transaction of its own, under its lock, so that the move which ends it does no more than any
-other. Nothing is counted of a game that was ended early, of a visitor's, of one whose past is not known
-(`Game.past_unknown`), and of one whose log does not replay: these are only marked as counted. A finished game never
-runs again, so its result needs no correction.
-"""
+"""Finished games: their rows, how long games take, and the results and standings of people."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from statistics import quantiles
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, delete, exists, select
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    delete,
+    exists,
+    func,
+    literal,
+    literal_column,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.orm import Session
 
-from server.community import conduct, reliability
+from byzanz.games import title_of
+from server.community import reliability
 from server.play import game as play_game
 from server.play import positions
 from server.play.positions import Broken
 from server.store import log
-from server.store.engine import transaction
-from server.store.models import Conduct, Game, Person, Standing, Tenure
+from server.store.engine import reading, transaction
+from server.store.models import Conduct, Entry, Game, Person, Reliability, Seat, Standing, Tenure
+from server.store.statements import AnySeat
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A seat at the end of a game.
+
+    Args:
+        name: at the table; person_id, bot: who held the seat at the end.
+        place: from 1, shared by equals.
+    """
+
+    seat: int
+    name: str
+    person_id: int | None
+    bot: str | None
+    place: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A game that was played to its end, with its seats in order."""
+
+    id: str
+    slug: str
+    title: str
+    name: str
+    listed: bool
+    started_at: datetime
+    ended_at: datetime
+    seats: tuple[Placed, ...]
+
+    @property
+    def size(self) -> int:
+        """How many seats there are."""
+        return len(self.seats)
+
+    @property
+    def ranked(self) -> list[Placed]:
+        """The seats, the best first."""
+        return sorted(self.seats, key=lambda seat: (seat.place, seat.seat))
+
+    @property
+    def people(self) -> frozenset[int]:
+        """The people who held a seat at the end."""
+        return frozenset(seat.person_id for seat in self.seats if seat.person_id is not None)
+
+    def of(self, person_id: int) -> Placed:
+        """Return the seat of a person who held one."""
+        return next(seat for seat in self.seats if seat.person_id == person_id)
+
+    def points(self, placed: Placed) -> float:
+        """Return the share of the others that a seat left behind, in hundredths; one that it is level with is half."""
+        behind = sum(other.place > placed.place for other in self.seats)
+        level = sum(other.place == placed.place for other in self.seats) - 1
+        return 100 * (behind + level / 2) / (self.size - 1)
+
+
+def of_person(
+    session: Session, person_id: int, most: int, *, after: int = 0, public: bool = False
+) -> list[Ended]:
+    """Return the games that a person held a seat of at the end, the latest first.
+
+    Args:
+        after: how many of the latest to leave out.
+        public: only listed games with other people.
+    """
+    theirs = Game.id.in_(select(Standing.game_id).where(Standing.person_id == person_id))
+    if not public:
+        return load(session, theirs, most, after)
+    found = load(session, theirs & Game.listed, most)
+    return [game for game in found if len(game.people) > 1]
+
+
+_GAME = (Game.id, Game.slug, Game.name, Game.listed, Game.started_at, Game.ended_at, Game.result)
+_SEAT = (Standing.seat, Seat.name, Standing.person_id, Standing.bot, Standing.place, Standing.score)
+
+
+def load(session: Session, which: ColumnElement[bool], most: int, after: int = 0) -> list[Ended]:
+    """Return the games among the `most` latest, after some, that are counted and were not ended early."""
+    over = (Game.status == "over", Game.started_at.is_not(None), Game.ended_at.is_not(None))
+    query = select(*_GAME).where(*over, Game.quarantine.is_(None), ~Game.trial, which)
+    latest = query.order_by(Game.ended_at.desc(), Game.id).limit(most).offset(after)
+    games = session.execute(latest).all()
+    places = _places(session, [game[0] for game in games])
+    found = []
+    for game_id, slug, name, listed, started_at, ended_at, result in games:
+        if game_id in places and result and json.loads(result)["winners"]:
+            assert started_at is not None
+            assert ended_at is not None
+            title, seats = title_of(slug), tuple(places[game_id])
+            found.append(Ended(game_id, slug, title, name, listed, started_at, ended_at, seats))
+    return found
+
+
+def _places(session: Session, game_ids: list[str]) -> dict[str, list[Placed]]:
+    query = select(Standing.game_id, *_SEAT).join(
+        Seat, (Seat.game_id == Standing.game_id) & (Seat.seat == Standing.seat)
+    )
+    rows = session.execute(
+        query.where(Standing.game_id.in_(game_ids)).order_by(Standing.game_id, Standing.seat)
+    )
+    found: dict[str, list[Placed]] = defaultdict(list)
+    for game_id, seat, name, person_id, bot, place, score in rows:
+        found[game_id].append(Placed(seat, name, person_id, bot, place, score))
+    return found
+
+
+# ---- how long games take ----
+
+ENOUGH, MOST = 5, 30
+"""How many ended games tell more than the defaults, and how many are looked at."""
+KNOWN, OF_A_KIND = 10, 200
+"""How many ended games of one kind tell how long these take, and how many are looked at."""
+SHARE = 8
+"""A player takes an eighth of the time per move, on average."""
+HOUR, DAY = 3600, 86400
+
+
+class Kind(NamedTuple):
+    """Games that take about as long: the same game, seats and time control.
+
+    Args:
+        size: the number of seats.
+        allowance, bank, days_off: as in `models.Game`.
+    """
+
+    slug: str
+    size: int
+    allowance: int
+    bank: int
+    days_off: str
+
+
+class Span(NamedTuple):
+    """Between which lengths the middle half of some games lies.
+
+    Args:
+        unit: `week`, `day` or `hour`; least, most: how many of them.
+    """
+
+    unit: str
+    least: int
+    most: int
+
+
+class Estimate(NamedTuple):
+    """How long a game takes.
+
+    Args:
+        decisions: of each player.
+        unit: `week`, `day` or `hour`; least, most: how many of them.
+    """
+
+    decisions: int
+    unit: str
+    least: int
+    most: int
+
+
+def estimate(session: Session, game: Game, seats: Sequence[AnySeat]) -> Estimate:
+    """Return how long a game takes that has not begun.
+
+    Args:
+        seats: of the game.
+    """
+    people = select(Seat.game_id).where(Seat.person_id.is_not(None))
+    several = people.group_by(Seat.game_id).having(func.count() > 1)
+    ended = select(Game.id, Game.allowance, Game.started_at, Game.ended_at).where(
+        Game.slug == game.slug, Game.status == "over", Game.started_at.is_not(None), Game.id.in_(several)
+    )
+    found = session.execute(ended.order_by(Game.ended_at.desc()).limit(MOST)).all()
+    decisions = positions.rules_of(game).decisions
+    if len(found) >= ENOUGH:
+        decisions = _decisions(session, [row.id for row in found])
+    took = [
+        (row.ended_at - row.started_at).total_seconds() for row in found if row.allowance == game.allowance
+    ]
+    if len(took) >= ENOUGH:
+        least, _, most = quantiles(took, n=4)
+    else:
+        players = sum(seat.bot is None for seat in seats)
+        usual = decisions * players * game.allowance / SHARE
+        least, most = usual * 0.75, usual * 1.25
+    return Estimate(decisions, *_in_units(least, most))
+
+
+def took(session: Session, kinds: Collection[Kind]) -> dict[Kind, Span]:
+    """Return how long ended games of these kinds took, for those kinds of which enough have ended; one statement.
+
+    Only games between people count that were played to their end.
+    """
+    if not kinds:
+        return {}
+    found: dict[Kind, list[float]] = {kind: [] for kind in kinds}
+    for slug, size, allowance, bank, days_off, started, ended in session.execute(
+        union_all(*(_ended(kind) for kind in kinds))
+    ):
+        found[Kind(slug, size, allowance, bank, days_off)].append((ended - started).total_seconds())
+    return {
+        kind: Span(*_in_units(*quantiles(lengths, n=4)[::2]))
+        for kind, lengths in found.items()
+        if len(lengths) >= KNOWN
+    }
+
+
+def _ended(kind: Kind) -> Select[Any]:
+    """Return the query of the newest ended games of a kind."""
+    seats = select(func.count()).where(Seat.game_id == Game.id).correlate(Game)
+    people = seats.where(Seat.person_id.is_not(None))
+    like = (Game.slug == kind.slug, Game.allowance == kind.allowance, Game.bank == kind.bank)
+    # The status is no bound value, so that the planner sees the index.
+    over = (Game.status == literal_column("'over'"), Game.started_at.is_not(None))
+    newest = (
+        select(
+            Game.slug,
+            literal(kind.size).label("size"),
+            Game.allowance,
+            Game.bank,
+            Game.days_off,
+            Game.started_at,
+            Game.ended_at,
+        )
+        .where(*over, *like, Game.days_off == kind.days_off, ~Game.result.contains('"abandoned"'))
+        .where(seats.scalar_subquery() == kind.size, people.scalar_subquery() > 1)
+        .order_by(Game.ended_at.desc())
+        .limit(OF_A_KIND)
+        .subquery()
+    )
+    return select(newest)
+
+
+def _decisions(session: Session, games: Sequence[str]) -> int:
+    """Return how many moves a seat makes on average that are its own."""
+    theirs = (Entry.game_id.in_(games), Entry.by != "rules", Entry.seat.is_not(None), ~Entry.move.like("!%"))
+    moves = session.scalar(select(func.count()).select_from(Entry).where(*theirs))
+    seats = session.scalar(select(func.count()).select_from(Seat).where(Seat.game_id.in_(games)))
+    return max(1, round((moves or 0) / (seats or 1)))
+
+
+def _in_units(least: float, most: float) -> tuple[str, int, int]:
+    """Return a span of seconds in the largest unit of which it has about two."""
+    unit, size = (
+        ("week", 7 * DAY) if most >= 13 * DAY else ("day", DAY) if most >= 2 * DAY else ("hour", HOUR)
+    )
+    return unit, max(1, round(least / size)), max(1, round(most / size))
+
+
+# ---- results and standings ----
 
 LOGGER = logging.getLogger(__name__)
 
@@ -78,7 +339,7 @@ def _rows(session: Session, game: Game, held: Sequence[Tenure]) -> list[Standing
         position = positions.load(session, game)
         return [
             *_standings(game, position, held),
-            *conduct.of_game(session, game, held),
+            *reliability.of_game(session, game, held),
         ]
     except Broken:
         LOGGER.exception("game %s: its result cannot be counted", game.id)
@@ -100,3 +361,21 @@ def _standings(game: Game, position: positions.Position, held: Sequence[Tenure])
         for last in held
         if last.to_seq is None
     ]
+
+
+# ---- counting again ----
+
+
+def everything(now: datetime) -> int:
+    """Delete all results and count them again, in the order in which the games ended; return how many games.
+
+    If it is interrupted, the scheduler counts the rest.
+    """
+    over = (Game.status == "over", Game.trial.is_(False))
+    with transaction() as session:
+        for table in (Standing, Conduct, Reliability):
+            session.execute(delete(table))
+        session.execute(update(Game).where(*over).values(counted_at=None))
+    with reading() as session:
+        games = session.scalars(select(Game.id).where(*over).order_by(Game.ended_at, Game.id)).all()
+    return sum(count(game_id, now) for game_id in games)

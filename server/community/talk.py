@@ -1,27 +1,195 @@
-"""Table talk: what those seated say to each other, beside the log and never in it.
+"""Table talk: saying something at a table, reading it, muting people, the emails about it, and notes to oneself.
 
-Everybody at the table reads everything, except the words of people whom they have muted or blocked themselves.
-Nobody else reads any of it.
+A block or a mute hides words from the person who made it and from nobody else: words that vanished from another page
+would tell of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hmac
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import (
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.orm import Session
 
 from server import play
-from server.community import talk_mail
 from server.community.plain_text import cleaned
+from server.config import settings
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
 from server.play import notes
-from server.store import words as stored
-from server.store.engine import transaction
-from server.store.models import Link, Person, Seat, Word
+from server.store import outbox
+from server.store.engine import connection_of, transaction
+from server.store.models import WAITING, Block, Game, Link, Mail, Mute, Notes, Person, Seat, Word
+from server.store.prepared import Prepared
 from server.store.statements import AnyGame, AnyPerson, AnySeat
+
+ALL_OF_THEM = 1_000_000
+_word, _mute, _block, _notes = Word.__mapper__.c, Mute.__mapper__.c, Block.__mapper__.c, Notes.__mapper__.c
+_held, _own = Seat.__table__.alias("held").c, Seat.__table__.alias("own").c
+_reader: Any = bindparam("reader")
+_game: Any = bindparam("game")
+_SEATED = exists().where(
+    _own.game_id == _game, _own.person_id == _reader, _own.status == literal_column("'seated'")
+)
+_MUTED = exists().where(_mute.person_id == _reader, _mute.other_id == _word.person_id)
+_BLOCKED = exists().where(_block.person_id == _reader, _block.other_id == _word.person_id)
+_said = (
+    select(
+        _word.number,
+        _word.request_id,
+        _word.seat,
+        _word.person_id,
+        _word.text,
+        _word.at,
+        _word.seq,
+        _word.hidden_at,
+        _word.hidden_why,
+        _held.name,
+        _held.person_id.label("holder_id"),
+    )
+    .join(_held.seat.table, and_(_held.game_id == _word.game_id, _held.seat == _word.seat))
+    .where(_word.game_id == _game, _word.seq >= bindparam("seq"))
+    .where(_SEATED, ~_MUTED, ~_BLOCKED)
+    .order_by(_word.number.desc())
+    .limit(bindparam("most"))
+    .subquery()
+)
+_zero: Any = literal_column("0")
+_noted = select(
+    _zero, null(), _zero, _notes.person_id, _notes.text, _notes.changed_at, _zero, *[null()] * 4
+).where(_notes.game_id == _game, _notes.person_id == _reader)
+WORDS = Prepared(union_all(select(_said), _noted))
+"""The newest words that a person seated may read, the newest first, and as number 0 what they noted for themselves."""
+
+
+@dataclass(slots=True)
+class WordRow:
+    """A word with the seat at which it was said; the first columns are explained in `models.Word`.
+
+    Args:
+        name: of the seat now.
+        holder_id: who holds it now.
+    """
+
+    game_id: str
+    number: int
+    request_id: str
+    seat: int
+    person_id: int
+    text: str
+    at: datetime
+    seq: int
+    hidden_at: datetime | None
+    hidden_why: str | None
+    name: str
+    holder_id: int | None
+
+    @property
+    def id(self) -> str:
+        """The id that its readers know, as of `public_id`."""
+        return public_id(self.game_id, self.person_id, self.request_id)
+
+
+def public_id(game_id: str, person_id: int, request_id: str) -> str:
+    """Return the id of a word for those who read it: the same for all of them, and without meaning at another table.
+
+    It is made from who said it with which request, for the number of a word would tell how many are hidden. Without the
+    server's key nobody can guess one, read a person's number out of it, or recognise them elsewhere.
+    """
+    return hmac.digest(
+        settings().key("words"), f"{game_id}\n{person_id}\n{request_id}".encode(), "sha256"
+    ).hex()[:16]
+
+
+def read_words(
+    session: Session, game_id: str, reader_id: int, *, seq: int = 0, most: int = ALL_OF_THEM
+) -> tuple[list[WordRow], str]:
+    """Return the newest words that a person may read, oldest first, and their own notes at this game.
+
+    Args:
+        seq: only words said after this entry.
+    """
+    values = {"game": game_id, "reader": reader_id, "seq": seq, "most": most}
+    rows = [WordRow(game_id, *found) for found in WORDS.all(connection_of(session), values)]
+    said = sorted((row for row in rows if row.number), key=lambda row: row.number)
+    return said, next((row.text for row in rows if not row.number), "")
+
+
+# ---- emails about talk ----
+
+PATIENCE = timedelta(minutes=2)
+"""How long an email waits: people often say several things in a row, and their readers may be here."""
+APART = timedelta(hours=1)
+"""The least time between two of these emails about one game to one reader."""
+
+
+def announce(session: Session, game: Game, word: Word, now: datetime) -> None:
+    """Queue an email about a word to each reader who wants one, unless one waits already, which will tell it.
+
+    Args:
+        game: locked.
+        word: just said.
+    """
+    for person_id, seat in session.execute(_readers(game.id, word.person_id)).all():
+        at = _next_at(session, game.id, person_id, now)
+        if at is not None:
+            outbox.enqueue(
+                session,
+                # A restored server gives a word's number to another one, and mail programs drop ids that they know.
+                key=f"talk:{game.id}:{person_id}:{int(now.timestamp() * 1e6)}",
+                kind="talk",
+                person_id=person_id,
+                now=now,
+                game_id=game.id,
+                seat=seat,
+                delay=(at - now).total_seconds(),
+            )
+
+
+def _readers(game_id: str, speaker_id: int) -> Select[int, int]:
+    """Return the query for those at a table who want to hear at once what a person says there."""
+    deaf = or_(
+        exists().where(Mute.person_id == Person.id, Mute.other_id == speaker_id),
+        exists().where(Block.person_id == Person.id, Block.other_id == speaker_id),
+    )
+    wants = (Person.talk == "once", ~Person.silent, Person.email.is_not(None), Person.id != speaker_id, ~deaf)
+    here = (Seat.game_id == game_id, Seat.status == "seated", ~Seat.silent, ~Seat.left)
+    query = select(Person.id, Seat.seat).join(Seat, Seat.person_id == Person.id)
+    return query.where(*here, *wants).order_by(Seat.seat)
+
+
+def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> datetime | None:
+    """Return when the next email to a reader may go out; None if one waits that will tell what is said now.
+
+    One that a mailer holds may be written already.
+    """
+    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == "talk")
+    held = Mail.leased_until > now
+    waiting = session.scalars(select(held).where(*theirs, WAITING)).all()
+    if any(not each for each in waiting):
+        return None
+    sent = session.scalar(select(func.max(Mail.finished_at)).where(*theirs, Mail.status == "sent"))
+    last = now if waiting else sent
+    return max(now + PATIENCE, last + APART) if last is not None else now + PATIENCE
+
+
+# ---- saying and deleting ----
 
 LONGEST = 500
 """Characters of what is said at once."""
@@ -100,7 +268,7 @@ def say(
         )
         session.add(word)
         session.flush()
-        talk_mail.announce(session, game, word, now)
+        announce(session, game, word, now)
         return word
 
 
@@ -194,7 +362,7 @@ def take_back(game_id: str, person_id: int, word_id: str) -> bool:
         play.lock_game(session, game_id)
         own = session.scalars(select(Word).where(Word.game_id == game_id, Word.person_id == person_id))
         found = next(
-            (word for word in own if stored.public_id(game_id, person_id, word.request_id) == word_id), None
+            (word for word in own if public_id(game_id, person_id, word.request_id) == word_id), None
         )
         if found is not None:
             session.delete(found)
@@ -203,23 +371,23 @@ def take_back(game_id: str, person_id: int, word_id: str) -> bool:
 
 def words(session: Session, game_id: str, reader_id: int) -> list[Said]:
     """Return what a reader may read, oldest first; nothing unless they hold a seat now."""
-    rows, _notes = stored.read(session, game_id, reader_id)
+    rows, _notes = read_words(session, game_id, reader_id)
     return _for(reader_id, rows)
 
 
 def said_since(session: Session, game_id: str, reader_id: int, seq: int) -> list[Said]:
     """Return what others have said after an entry, oldest first, without what is hidden."""
-    rows, _notes = stored.read(session, game_id, reader_id, seq=seq)
+    rows, _notes = read_words(session, game_id, reader_id, seq=seq)
     return [said for said in _for(reader_id, rows) if not said.own and not said.hidden]
 
 
 def at_table(session: Session, game_id: str, reader_id: int, seq: int, most: int) -> tuple[list[Said], str]:
     """Return what was said after an entry, the newest `most` at most, and the reader's notes: one statement."""
-    rows, notes = stored.read(session, game_id, reader_id, seq=seq, most=most)
+    rows, notes = read_words(session, game_id, reader_id, seq=seq, most=most)
     return _for(reader_id, rows), notes
 
 
-def _for(reader_id: int, rows: Iterable[stored.WordRow]) -> list[Said]:
+def _for(reader_id: int, rows: Iterable[WordRow]) -> list[Said]:
     return [
         Said(
             id=row.id,
@@ -234,3 +402,71 @@ def _for(reader_id: int, rows: Iterable[stored.WordRow]) -> list[Said]:
         )
         for row in rows
     ]
+
+
+# ---- muting ----
+
+
+def mute(person_id: int, game_id: str, word_id: str) -> bool:
+    """Mute the person who said something at a table.
+
+    Args:
+        person_id: who does not want to read them.
+
+    Returns:
+        False if that person cannot read such a word of anybody else.
+    """
+    with transaction() as session:
+        session.get_one(Person, person_id, with_for_update=True)  # two requests at once would both insert
+        rows, _notes = read_words(session, game_id, person_id)
+        of_others = (row for row in rows if row.id == word_id and row.person_id != person_id)
+        other = next((row.person_id for row in of_others), None)
+        if other is not None:
+            session.add(Mute(person_id=person_id, other_id=other))
+        return other is not None
+
+
+def unmute(person_id: int, other_id: int) -> None:
+    """Read what another person says again."""
+    with transaction() as session:
+        session.execute(delete(Mute).where(Mute.person_id == person_id, Mute.other_id == other_id))
+
+
+def muted(session: Session, person_id: int) -> Sequence[Row[int, str]]:
+    """Return the people whom a person has muted: their ids, and a name that they have or had at a table with them."""
+    own = select(Seat.game_id).where(Seat.person_id == person_id)
+    together = (Seat.person_id == Mute.other_id) & Seat.game_id.in_(own)
+    name = func.coalesce(func.min(Seat.name), "?").label("name")
+    query = select(Mute.other_id, name).outerjoin(Seat, together).where(Mute.person_id == person_id)
+    return session.execute(query.group_by(Mute.other_id).order_by(name, Mute.other_id)).all()
+
+
+# ---- notes to oneself ----
+
+LONGEST_NOTES = 5000
+MOST_LINES_OF_NOTES = 500
+
+
+def read_notes(session: Session, game_id: str, person_id: int) -> str:
+    """Return a person's notes at a game."""
+    found = session.get(Notes, (game_id, person_id))
+    return found.text if found else ""
+
+
+def write_notes(game_id: str, person_id: int, text: str, now: datetime) -> None:
+    """Replace a person's notes at a game; an empty text deletes them.
+
+    Raises:
+        InvalidInput: the text is too long.
+    """
+    text = cleaned(text, longest=LONGEST_NOTES, most_lines=MOST_LINES_OF_NOTES, field="notes")
+    with transaction(game_id) as session:
+        game = play.lock_game(session, game_id)
+        found = session.get(Notes, (game_id, person_id))
+        if found is not None and not text:
+            session.delete(found)
+        elif found is not None:
+            found.text, found.changed_at = text, now
+        elif text:
+            game.noted = True
+            session.add(Notes(game_id=game_id, person_id=person_id, text=text, changed_at=now))

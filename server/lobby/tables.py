@@ -12,10 +12,9 @@ from sqlalchemy.orm import Session
 
 from byzanz.games import latest
 from server import i18n, validation
-from server.community import blocks
+from server.community import blocks, results
+from server.community.results import Kind, Span
 from server.errors import InvalidInput
-from server.play import lengths
-from server.play.lengths import Kind, Span
 from server.store.models import Game, Person, Seat
 
 A_PAGE = 20
@@ -133,7 +132,7 @@ def open_tables(
         )
     found = session.execute(query.offset((page - 1) * most).limit(most + 1)).all()
     seats = seats_of(session, [game.id for game, *_ in found])
-    took = lengths.took(session, {_kind(game, size) for game, size, *_ in found})
+    took = results.took(session, {_kind(game, size) for game, size, *_ in found})
     tables = [
         OpenTable(game, size, free, seats[game.id], language, took.get(_kind(game, size)))
         for game, size, free, language in found[:most]
@@ -225,7 +224,7 @@ def offered_seats(session: Session, which: Wanted, reader_id: int | None) -> lis
 def described(session: Session, found: Sequence[tuple[Game, Seat]]) -> list[OfferedSeat]:
     """Return offered seats with what is said about them."""
     seats = seats_of(session, [game.id for game, _ in found])
-    took = lengths.took(session, {_kind(game, len(seats[game.id])) for game, _ in found})
+    took = results.took(session, {_kind(game, len(seats[game.id])) for game, _ in found})
     return [
         OfferedSeat(
             game,

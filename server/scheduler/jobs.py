@@ -20,7 +20,7 @@ from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
 from server.accounts import addresses
-from server.community import handles, reports, results
+from server.community import profiles, reports, results
 from server.errors import Refused
 from server.lobby import expiry, organiser, rematch, trials, wishes
 from server.mail import deliverability
@@ -264,7 +264,7 @@ def tick_purge(now: datetime, tick: float) -> int:
     with reading() as session:
         enforced = heartbeat.enforced_until(session, now, tick) is not None
     purges = (
-        *(receive.purge, handles.purge, people.purge, trials.end_old),
+        *(receive.purge, profiles.purge, people.purge, trials.end_old),
         *(reports.purge, submissions.purge, outbox.purge),
     )
     # An erasure may have found a reader in the way of the first.

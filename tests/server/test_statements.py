@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from server.community import notes, talk
+from server.community import talk
 from server.mail.outgoing import deliver
 from server.store import engine, links
 from tests.conftest import NOW, Table
@@ -60,7 +60,7 @@ def test_the_page_of_a_turn_asks_once_for_all_words_and_notes(game: Table, clien
     post(NOW)
     for number in range(8):
         talk.say(game.id, game.people[number % 4], "Hello", request_id=f"{number}", now=NOW)
-    notes.write(game.id, game.people[1], "Nothing", NOW)
+    talk.write_notes(game.id, game.people[1], "Nothing", NOW)
     with statements(engine.db.engine) as sent:
         assert client.get(f"/t/{game.tokens[1]}").status_code == 200
     assert len(sent) <= PAGE + 1, listing(sent)

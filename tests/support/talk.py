@@ -9,10 +9,10 @@ from itertools import count
 from sqlalchemy import select
 
 from server.community import talk
+from server.community.talk import public_id
 from server.mail.incoming import receive
 from server.store import engine
 from server.store.models import Mail, Word
-from server.store.words import public_id
 from tests.conftest import NOW, Table
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

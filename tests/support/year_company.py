@@ -10,14 +10,14 @@ from flask import Flask
 from sqlalchemy import select
 
 from server.accounts import absences, erasure
-from server.community import blocks, mutes
+from server.community import blocks, talk
+from server.community.talk import public_id
 from server.errors import Refused
 from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.text import quoted
 from server.store import engine, links
 from server.store.models import Mail, Word
-from server.store.words import public_id
 from tests.support.diary import DAY
 from tests.support.talk import letter
 from tests.support.year_chronicle import Chronicle, Saying, address
@@ -86,11 +86,11 @@ class Company(Chronicle):
         if words and self.chance(0.05):
             word = self.draw.choice(words[-20:])
             reader = self.draw.choice([each for each in self.alive if each != word.sayer])
-            if mutes.mute(reader, word.game_id, word.id):
+            if talk.mute(reader, word.game_id, word.id):
                 self.muted.add((reader, word.sayer))
         if self.muted and self.chance(0.05):
             pair = self.draw.choice(sorted(self.muted))
-            mutes.unmute(*pair)
+            talk.unmute(*pair)
             self.muted.discard(pair)
 
     def own_affairs(self) -> None:

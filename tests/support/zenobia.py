@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from server import play
 from server.accounts import absences, login
-from server.community import blocks, handles, mutes, notes, reports, talk
+from server.community import blocks, profiles, reports, talk
 from server.lobby import invitations
 from server.mail import deliverability
 from server.mail.text import quoted
@@ -71,8 +71,8 @@ def zenobia() -> int:
     with engine.transaction() as session:
         me = session.get_one(Person, zeno_id)
         me.time_zone, me.moderator = "Asia/Damascus", True
-    handles.choose(zeno_id, "Zenobia", "all", NOW)
-    handles.choose(zeno_id, "Quillfeather", "all", NOW)
+    profiles.choose(zeno_id, "Zenobia", "all", NOW)
+    profiles.choose(zeno_id, "Quillfeather", "all", NOW)
     blocks.block(zeno_id, person(CHARLIE, NOW), NOW)
     blocks.block(person(BOB, NOW), zeno_id, NOW)
     absences.add_absence(zeno_id, "2026-04-01", "2026-04-03", NOW)
@@ -99,12 +99,12 @@ def _talk(zeno_id: int) -> None:
     """Let her talk at two tables, note something, and mute and report Alice, who has muted her."""
     for game_id in ("running", "over"):
         talk.say(game_id, zeno_id, "I knit with a quill", request_id="z", now=NOW)
-        notes.write(game_id, zeno_id, "Palmyra holds the wine", NOW)
+        talk.write_notes(game_id, zeno_id, "Palmyra holds the wine", NOW)
     alice = person(ALICE, NOW)
     said = talk.say("running", alice, "Hello", request_id="a", now=NOW)
     reports.report("running", zeno_id, word_id("running", said.number), NOW)
-    mutes.mute(zeno_id, "running", word_id("running", said.number))
-    mutes.mute(alice, "running", word_id("running", said.number - 1))
+    talk.mute(zeno_id, "running", word_id("running", said.number))
+    talk.mute(alice, "running", word_id("running", said.number - 1))
 
 
 def games() -> list[Game]:

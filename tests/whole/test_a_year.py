@@ -12,7 +12,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from server import play
-from server.community import blocks, groups, mutes, profiles, recount, reliability
+from server.community import blocks, profiles, reliability, results, statistics, talk
 from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine
@@ -71,7 +71,7 @@ def live(app: Flask, dice: Dice, seed: int, games: int) -> None:
     check_people(year, counted)
     check_groups(counted)
     before = rows()
-    recount.everything(year.now + DAY)
+    results.everything(year.now + DAY)
     assert rows() == before
 
 
@@ -146,7 +146,7 @@ def check_groups(counted: list[Result]) -> None:
     """Compare the lists and rankings of all groups."""
     with engine.reading() as session:
         for each in counted:
-            found = groups.group(session, each.game_id)
+            found = statistics.group(session, each.game_id)
             if len(each.people) < 2:
                 assert found is None
                 continue
@@ -178,7 +178,7 @@ def enliven(game: Table) -> None:
     """Let the people of a table talk, block and mute each other, and let one leave, return and be replaced."""
     for number in range(12):
         say(game, number % 4, f"Hello {number}")
-    mutes.mute(game.people[1], game.id, word_id(game.id, 1))
+    talk.mute(game.people[1], game.id, word_id(game.id, 1))
     blocks.block(game.people[0], game.people[3], NOW)
     play.leave(game.id, 3, now=NOW)
     play.reclaim(game.id, 3, now=NOW)

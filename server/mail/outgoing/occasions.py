@@ -11,9 +11,10 @@ from sqlalchemy.orm import Session
 
 from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
+from server.community import results
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, lengths, positions
+from server.play import history, positions
 from server.play.game import Table
 from server.store.models import Game, Rematch, Seat
 
@@ -51,7 +52,7 @@ def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]
         "answer_by": rows.mail.created_at + ANSWER_WITHIN,
         "message": one_line(game.message),
         "cuts": history.fixed_cuts(table.seats).values(),
-        "length": lengths.estimate(session, game, table.seats),
+        "length": results.estimate(session, game, table.seats),
     }
 
 

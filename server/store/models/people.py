@@ -61,7 +61,7 @@ class Person(Base):
     handle: Mapped[str | None] = mapped_column(String(20), default=None)
     """The name under which others find them; None: they have no profile and stand in no list."""
     skeleton: Mapped[str | None] = mapped_column(String(20), default=None)
-    """What all handles that look like theirs have in common (`server/community/handles.py`)."""
+    """What all handles that look like theirs have in common (`server/community/profiles.py`)."""
     shown: Mapped[str] = mapped_column(String(10), default="nobody")
     """Who sees their profile: `nobody`, `met` (people with whom they have played) or `all`."""
     talk: Mapped[str] = mapped_column(String(10), default="turns")
@@ -231,7 +231,7 @@ class FormerHandle(Base):
 
     __tablename__ = "former_handle"
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    """Of its skeleton (`server/community/handles.py`), hex: an erased person's handle can be checked, not read."""
+    """Of its skeleton (`server/community/profiles.py`), hex: an erased person's handle can be checked, not read."""
     until: Mapped[datetime] = mapped_column(UtcTime)
     handle: Mapped[str | None] = mapped_column(String(20), default=None)
     """As it was; None: they were erased."""

@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 
 from server import i18n, validation
 from server.accounts import absences, login
-from server.community import blocks, handles, mutes
+from server.community import blocks, profiles
+from server.community import talk as community_talk
 from server.config import settings
 from server.errors import InvalidInput, Refused
 from server.lobby import notify, time_control
@@ -138,7 +139,7 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             unknown_zone=people.unknown_zone(session, me.id),
             hour=digest.digest_minute(me),
             feed=_feed(session, me),
-            muted=mutes.muted(session, me.id),
+            muted=community_talk.muted(session, me.id),
             browsers=login.sessions_of(session, me.id),
             this_browser=login.current_session(),
             blocked=blocks.listed(session, me.id),
@@ -252,7 +253,7 @@ def _save(me: Person) -> None:
         flask.abort(400)
     profile = new["handle"], new["shown"]
     if profile != (me.handle or "", me.shown):
-        handles.choose(me.id, *profile, now)
+        profiles.choose(me.id, *profile, now)
     if (cadence, talk) != (me.cadence, me.talk):
         subscriptions.set_cadence(me.id, cadence, now, talk)
     with transaction() as session:

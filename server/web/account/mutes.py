@@ -7,7 +7,7 @@ from flask import Blueprint, url_for
 from flask.typing import ResponseReturnValue
 
 from server.accounts import login
-from server.community import mutes
+from server.community import talk
 from server.store.engine import reading
 from server.validation import whole_number
 from server.web.http import limiter
@@ -26,5 +26,5 @@ def unmute() -> ResponseReturnValue:
     other = whole_number(flask.request.form.get("other", ""), 999_999_999)
     if other is None:
         flask.abort(400)
-    mutes.unmute(me.id, other)
+    talk.unmute(me.id, other)
     return flask.redirect(url_for("account.account"), 303)

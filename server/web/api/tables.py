@@ -8,10 +8,10 @@ import flask
 from flask import Blueprint
 
 from server import validation
+from server.community.results import Span
 from server.errors import InvalidInput
 from server.lobby import tables
 from server.lobby.tables import OfferedSeat, OpenTable
-from server.play.lengths import Span
 from server.store import engine
 from server.web import http
 from server.web.api import openapi

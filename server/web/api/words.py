@@ -8,9 +8,9 @@ from typing import Any
 import flask
 
 from server.community import talk
+from server.community.talk import public_id
 from server.errors import BadRequest
 from server.store import engine
-from server.store.words import public_id
 from server.validation import excerpt
 from server.web import http
 from server.web.api import openapi

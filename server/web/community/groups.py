@@ -12,8 +12,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.accounts import login
-from server.community import exports, groups
-from server.community.groups import Group
+from server.community import statistics
+from server.community.statistics import Group
 from server.config.zones import zone_of
 from server.store.engine import reading
 from server.store.models import Game, Seat
@@ -78,7 +78,7 @@ def _of_player(session: Session, game_id: str, person_id: int) -> Group:
 
 
 def _group(session: Session, game_id: str) -> Group:
-    found = groups.group(session, game_id)
+    found = statistics.group(session, game_id)
     if found is None:
         title, sentence = _why_none(session.get_one(Game, game_id))
         flask.abort(flask.make_response(error_page(404, title, sentence)))
@@ -106,16 +106,16 @@ def _page(game: Game, found: Group, zone: str, back: str, files: dict[str, str])
         zone=zone,
         back=back,
         files=files,
-        bg_stats=next((exports.bg_stats(each) for each in found.games if each.id == game.id), None),
+        bg_stats=next((statistics.bg_stats(each) for each in found.games if each.id == game.id), None),
     )
 
 
 def _file(found: Group, kind: str) -> Response:
     match kind:
         case "csv":
-            response = Response(exports.group_table(found), content_type="text/csv; charset=utf-8")
+            response = Response(statistics.group_table(found), content_type="text/csv; charset=utf-8")
         case "json":
-            response = Response(exports.group_list(found), content_type="application/json")
+            response = Response(statistics.group_list(found), content_type="application/json")
         case _:
             flask.abort(404)
     response.headers.set("Content-Disposition", "attachment", filename=f"byzanz-group.{kind}")

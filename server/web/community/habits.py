@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 from byzanz import games
 from server import validation
 from server.accounts import login
-from server.community import ended, exports, habits
+from server.community import results as community_results
+from server.community import statistics
 from server.config.zones import zone_of
 from server.store.engine import reading
 from server.store.models import Person, Standing
@@ -33,19 +34,21 @@ def show() -> ResponseReturnValue:
         return render_template(
             "community/habits.html",
             me=me,
-            habits=habits.habits(session, me.id, zone_of(me)),
-            most=habits.MOST_GAMES,
-            hours=[f"{hour:02}–{hour + habits.BLOCK:02}" for hour in range(0, 24, habits.BLOCK)],
+            habits=statistics.habits(session, me.id, zone_of(me)),
+            most=statistics.MOST_GAMES_OF_HABITS,
+            hours=[f"{hour:02}–{hour + statistics.BLOCK:02}" for hour in range(0, 24, statistics.BLOCK)],
             titles={rules.slug: rules.title for rules in games.latest()},
             archives=_archives(session, me),
-            in_archive=exports.MOST_RECORDS,
+            in_archive=statistics.MOST_RECORDS,
         )
 
 
 def _archives(session: Session, me: Person) -> int:
     """Return how many archives of records there are."""
     count = session.scalar(select(func.count()).where(Standing.person_id == me.id)) or 0
-    return min(-(-count // exports.MOST_RECORDS), exports.MOST_GAMES // exports.MOST_RECORDS)
+    return min(
+        -(-count // statistics.MOST_RECORDS), statistics.MOST_GAMES_IN_A_FILE // statistics.MOST_RECORDS
+    )
 
 
 @blueprint.get("/account/results.<kind>")
@@ -56,12 +59,12 @@ def results(kind: str) -> ResponseReturnValue:
         me = login.signed_in(session)
         if me is None:
             return flask.redirect(url_for("account.sign_in"), 303)
-        found = ended.of_person(session, me.id, exports.MOST_GAMES)
+        found = community_results.of_person(session, me.id, statistics.MOST_GAMES_IN_A_FILE)
     match kind:
         case "csv":
-            response = Response(exports.own_table(found, me.id), content_type="text/csv; charset=utf-8")
+            response = Response(statistics.own_table(found, me.id), content_type="text/csv; charset=utf-8")
         case "json":
-            response = Response(exports.own_list(found, me.id), content_type="application/json")
+            response = Response(statistics.own_list(found, me.id), content_type="application/json")
         case _:
             flask.abort(404)
     response.headers.set("Content-Disposition", "attachment", filename=f"byzanz-results.{kind}")
@@ -79,10 +82,10 @@ def records() -> ResponseReturnValue:
         me = login.signed_in(session)
         if me is None:
             return flask.redirect(url_for("account.sign_in"), 303)
-        before = (part - 1) * exports.MOST_RECORDS
-        found = ended.of_person(session, me.id, exports.MOST_RECORDS, after=before)
+        before = (part - 1) * statistics.MOST_RECORDS
+        found = community_results.of_person(session, me.id, statistics.MOST_RECORDS, after=before)
         file = io.BytesIO()
-        exports.records(session, found, file)
+        statistics.records(session, found, file)
     response = Response(file.getvalue(), content_type="application/zip")
     name = "byzanz-records.zip" if part == 1 else f"byzanz-records-{part}.zip"
     response.headers.set("Content-Disposition", "attachment", filename=name)

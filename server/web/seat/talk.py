@@ -7,7 +7,7 @@ from flask import Blueprint, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 
-from server.community import mutes, notes, reports, talk
+from server.community import reports, talk
 from server.errors import Refused
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
@@ -54,7 +54,7 @@ def act(token: str) -> ResponseReturnValue:
             talk.take_back(game_id, me, word_id)
             return _back(token, "deleted")
         if chosen == "mute":
-            return _back(token, "muted" if mutes.mute(me, game_id, word_id) else None)
+            return _back(token, "muted" if talk.mute(me, game_id, word_id) else None)
         reports.report(game_id, me, word_id, utc_now())
     except Refused as refusal:
         return _refused(token, refusal)
@@ -68,9 +68,9 @@ def note(token: str) -> ResponseReturnValue:
     access = _access(token)
     try:
         with reading() as session:
-            stored = {"notes": notes.read(session, access.game.id, access.link.person_id)}
+            stored = {"notes": talk.read_notes(session, access.game.id, access.link.person_id)}
         new = drawn.settled({"notes": flask.request.form.get("notes", "")}, stored)
-        notes.write(access.game.id, access.link.person_id, new["notes"], utc_now())
+        talk.write_notes(access.game.id, access.link.person_id, new["notes"], utc_now())
     except Refused as refusal:
         return turn.with_unsaid(token, refusal)
     return _back(token, "noted", "notes")

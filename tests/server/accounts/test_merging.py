@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from server import play
 from server.accounts import erasure, merging
 from server.accounts.merging import NotOne, Pair
-from server.community import handles, recount, results, talk
+from server.community import profiles, results, talk
 from server.errors import InvalidInput, Refused
 from server.lobby import create
 from server.play.moderation import ActNotPossible, Newcomer
@@ -351,7 +351,7 @@ def test_results_are_counted_for_the_one_as_if_they_had_always_been_one(
 
     joined = counted()
     assert [len(rows) for rows in joined] == [2, 1]
-    recount.everything(NOW + DAY)
+    results.everything(NOW + DAY)
     assert counted() == joined
     with engine.reading() as session:
         [figures] = session.scalars(sa.select(Reliability).where(Reliability.person_id == pair[0]))
@@ -423,7 +423,7 @@ def test_what_becomes_of_each_setting(
 
 
 def test_nothing_stays_in_the_row_of_the_account_that_ended(pair: tuple[int, int]) -> None:
-    handles.choose(pair[1], "Kallias", "all", NOW)
+    profiles.choose(pair[1], "Kallias", "all", NOW)
     both(pair, {}, {"time_zone": "Asia/Tokyo", "moderator": True})
     join(pair)
     blank = Person(email=None, name=erasure.NAME, created_at=NOW, silent=True)
@@ -453,7 +453,7 @@ def test_one_handle_stays_and_nobody_else_gets_the_other(
 ) -> None:
     for person_id, handle, whom in ((pair[0], mine, "met"), (pair[1], theirs, "all")):
         if handle:
-            handles.choose(person_id, handle, whom, NOW)
+            profiles.choose(person_id, handle, whom, NOW)
     join(pair, other_handle=take)
     assert (row(pair[0]).handle, row(pair[0]).shown) == (stays, shown)
     with engine.reading() as session:
@@ -461,8 +461,8 @@ def test_one_handle_stays_and_nobody_else_gets_the_other(
     assert [(each.handle, each.person_id) for each in former] == ([(spare, pair[0])] if spare else [])
     if spare:
         with pytest.raises(InvalidInput):
-            handles.choose(person(THIRD, NOW), spare, "all", NOW)
-        handles.choose(pair[0], spare, "all", NOW)
+            profiles.choose(person(THIRD, NOW), spare, "all", NOW)
+        profiles.choose(pair[0], spare, "all", NOW)
 
 
 def test_a_silence_holds_at_the_table(table: Callable[..., Table], pair: tuple[int, int]) -> None:

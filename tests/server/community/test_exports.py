@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byzanz import record
-from server.community import ended, exports, groups
+from server.community import results, statistics
 from server.mail.text import quoted
 from server.store import engine
 from server.store.models import Game, Seat
@@ -32,9 +32,9 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def games_of(person: int) -> list[ended.Ended]:
+def games_of(person: int) -> list[results.Ended]:
     with engine.reading() as session:
-        return ended.of_person(session, person, 100)
+        return results.of_person(session, person, 100)
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def ann(app: Flask) -> int:  # noqa: ARG001 - for its context
 
 
 def test_own_results_as_csv(ann: int) -> None:
-    first, second = rows(exports.own_table(games_of(ann), ann))
-    assert tuple(first) == exports.OWN
+    first, second = rows(statistics.own_table(games_of(ann), ann))
+    assert tuple(first) == statistics.OWN
     assert (first["game"], first["name"], first["points"]) == ("Empire and Foes", 'Größe; "x", y', "50.0")
     assert second == {
         "date": "2026-03-02",
@@ -66,7 +66,7 @@ def test_own_results_as_csv(ann: int) -> None:
 
 
 def test_own_results_as_json(ann: int) -> None:
-    found = json.loads(exports.own_list(games_of(ann), ann))["games"]
+    found = json.loads(statistics.own_list(games_of(ann), ann))["games"]
     assert [(game["id"], game["seat"], game["seats"][game["seat"]]["name"]) for game in found] == [
         ("g2", 0, "Alice"),
         ("g1", 1, "Alice"),
@@ -83,7 +83,7 @@ def test_own_results_as_json(ann: int) -> None:
 
 def test_a_link_to_bg_stats(ann: int) -> None:
     level, game = games_of(ann)
-    address, _, query = exports.bg_stats(game).partition("?")
+    address, _, query = statistics.bg_stats(game).partition("?")
     assert address == "https://app.bgstatsapp.com/createPlay.html"
     assert "+" not in query  # which not every reader of an address takes for a blank
     play = json.loads(parse_qs(query, strict_parsing=True)["data"][0])
@@ -103,18 +103,18 @@ def test_a_link_to_bg_stats(ann: int) -> None:
     }
     assert [player["winner"] for player in play["players"]] == [True, False, False]
     seats = tuple(replace(seat, place=4 - seat.place) for seat in game.seats)  # the fewest points win
-    fewest = parse_qs(exports.bg_stats(replace(game, seats=seats)).partition("?")[2])["data"][0]
+    fewest = parse_qs(statistics.bg_stats(replace(game, seats=seats)).partition("?")[2])["data"][0]
     assert not json.loads(fewest)["game"]["highestWins"]
-    assert "%22winner%22%3A%20true" in exports.bg_stats(level)
+    assert "%22winner%22%3A%20true" in statistics.bg_stats(level)
 
 
 @pytest.mark.usefixtures("ann")
 def test_a_group_as_csv_and_json() -> None:
     with engine.reading() as session:
-        group = groups.group(session, "g2")
+        group = statistics.group(session, "g2")
     assert group is not None
-    table = rows(exports.group_table(group))
-    assert tuple(table[0]) == exports.SEATS
+    table = rows(statistics.group_table(group))
+    assert tuple(table[0]) == statistics.SEATS
     assert [(row["id"], row["player"], row["place"], row["bot"]) for row in table] == [
         ("g2", "Alice", "1", ""),
         ("g2", "Bob", "1", ""),
@@ -122,7 +122,7 @@ def test_a_group_as_csv_and_json() -> None:
         ("g1", "Alice", "2", ""),
         ("g1", "Bot Narses", "3", "greedy"),
     ]
-    listed = json.loads(exports.group_list(group))
+    listed = json.loads(statistics.group_list(group))
     assert [each["name"] for each in listed["ranking"]] == ["Bob", "Alice"]
     assert [game["id"] for game in listed["games"]] == ["g2", "g1"]
 
@@ -134,9 +134,9 @@ def test_no_cell_is_a_formula(ann: int, name: str) -> None:
         for seat in (0, 1, 2):
             session.get_one(Seat, ("g1", seat)).name = name
     with engine.reading() as session:
-        group = groups.group(session, "g1")
+        group = statistics.group(session, "g1")
     assert group is not None
-    for text in (exports.own_table(games_of(ann), ann), exports.group_table(group)):
+    for text in (statistics.own_table(games_of(ann), ann), statistics.group_table(group)):
         assert any(cell == f"'{name}" for row in rows(text) for cell in row.values())
         assert not any(
             cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows(text) for cell in row.values()
@@ -146,10 +146,10 @@ def test_no_cell_is_a_formula(ann: int, name: str) -> None:
 @given(st.lists(st.text(max_size=12) | st.integers(-99, 99), min_size=1, max_size=6))
 def test_what_is_written_is_read_back(cells: list[str | int]) -> None:
     """A guarded cell has one apostrophe more, and numbers stay numbers."""
-    text = exports.table(["c"] * len(cells), [cells])
+    text = statistics.table(["c"] * len(cells), [cells])
     read = list(csv.reader(io.StringIO(text, newline="")))[1]
     for cell, found in zip(cells, read, strict=True):
-        guarded = isinstance(cell, str) and cell.startswith(exports._FORMULA)
+        guarded = isinstance(cell, str) and cell.startswith(statistics._FORMULA)
         assert found == (f"'{cell}" if guarded else str(cell))
         assert isinstance(cell, int) or not found.startswith(("=", "+", "-", "@", "\t", "\r"))
 
@@ -163,7 +163,7 @@ def test_the_archive_holds_a_record_of_each_game_that_verifies() -> None:
     assert [game.id for game in games] == ["g1"]
     out = io.BytesIO()
     with engine.reading() as session:
-        exports.records(session, games, out)
+        statistics.records(session, games, out)
     with zipfile.ZipFile(out) as zipped:
         [name] = zipped.namelist()
         assert zipped.testzip() is None

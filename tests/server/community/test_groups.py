@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.community import ended, groups
+from server.community import results, statistics
 from server.store import engine
 from tests.conftest import NOW
 from tests.support.results import counted
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.usefixtures("app")
 DAY = timedelta(days=1)
 
 
-def of(game_id: str) -> groups.Group | None:
+def of(game_id: str) -> statistics.Group | None:
     with engine.reading() as session:
-        return groups.group(session, game_id)
+        return statistics.group(session, game_id)
 
 
 def ranking(game_id: str) -> list[tuple[Any, ...]]:
@@ -59,8 +59,8 @@ def test_without_a_group_there_is_none(game_id: str) -> None:
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=6))
 def test_the_points_of_a_table_are_shared_out(places: list[int]) -> None:
     """The average is always half, and who comes before another has more."""
-    seats = tuple(ended.Placed(n, "x", n, None, place, 0) for n, place in enumerate(places))
-    game = ended.Ended("g", "byzanz", "Byzanz", "A table", True, NOW, NOW, seats)
+    seats = tuple(results.Placed(n, "x", n, None, place, 0) for n, place in enumerate(places))
+    game = results.Ended("g", "byzanz", "Byzanz", "A table", True, NOW, NOW, seats)
     points = [game.points(seat) for seat in seats]
     assert sum(points) / len(points) == pytest.approx(50)
     assert all(0 <= each <= 100 for each in points)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from server import play
-from server.community import habits, profiles
+from server.community import profiles, statistics
 from server.store import engine, log
 from server.store.models import Conduct, Seat
 from tests.conftest import NOW, Table
@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.empty_database, pytest.mark.usefixtures("app")]
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-def of(person: int, zone: str = "UTC") -> habits.Habits:
+def of(person: int, zone: str = "UTC") -> statistics.Habits:
     with engine.reading() as session:
-        return habits.habits(session, person, zone)
+        return statistics.habits(session, person, zone)
 
 
 def conduct(game_id: str, person: int, answers: list[list[int]], ended: datetime = NOW) -> None:
@@ -47,7 +47,7 @@ def test_nothing_is_said_of_nobody() -> None:
     assert (found.games, found.paces, found.saved, found.tallies, found.mates) == (
         0,
         [],
-        habits.Saved(0, 0),
+        statistics.Saved(0, 0),
         [],
         [],
     )
@@ -75,10 +75,10 @@ def test_times_are_those_of_the_counted_decisions_without_missed_ones() -> None:
     conduct("g1", bob, [[6, 10]])
     conduct("g2", ann, [[1, 30]])
     assert of(ann).paces == [
-        habits.Pace("byzanz", 4, 5400, 0.5, 0.75),
-        habits.Pace("empire", 1, 30, 1.0, 1.0),
+        statistics.Pace("byzanz", 4, 5400, 0.5, 0.75),
+        statistics.Pace("empire", 1, 30, 1.0, 1.0),
     ]
-    assert of(bob).paces == [habits.Pace("byzanz", 1, 10, 1.0, 1.0)]
+    assert of(bob).paces == [statistics.Pace("byzanz", 1, 10, 1.0, 1.0)]
 
 
 def test_orders_save_the_usual_time_and_count_as_no_answer(table: Callable[..., Table]) -> None:
@@ -93,8 +93,8 @@ def test_orders_save_the_usual_time_and_count_as_no_answer(table: Callable[..., 
     conduct("usual", owner, [[1, 7200], [2, 7200]])
     conduct(game.id, owner, [[seq, 0] for seq in orders])
     found = of(owner)
-    assert found.saved == habits.Saved(len(orders), 7200 * len(orders))
-    assert found.paces == [habits.Pace("byzanz", 2, 7200, 0.0, 1.0)]
+    assert found.saved == statistics.Saved(len(orders), 7200 * len(orders))
+    assert found.paces == [statistics.Pace("byzanz", 2, 7200, 0.0, 1.0)]
 
 
 def test_a_substitute_has_no_part_in_what_was_before() -> None:
@@ -125,13 +125,13 @@ def test_those_one_meets_most_often_come_first() -> None:
     with engine.transaction() as session:
         session.get_one(Seat, ("g2", 0)).name = "Charles"
     assert of(ann).mates == [
-        habits.Mate("Charles", None, profiles.Company(2, 1)),
-        habits.Mate("Bob", "Bobby", profiles.Company(1, 1)),
+        statistics.Mate("Charles", None, profiles.Company(2, 1)),
+        statistics.Mate("Bob", "Bobby", profiles.Company(1, 1)),
     ]
 
 
 def test_only_so_many_games_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(habits, "MOST_GAMES", 2)
+    monkeypatch.setattr(statistics, "MOST_GAMES_OF_HABITS", 2)
     ann = somebody("Alice")
     for n in range(4):
         counted(f"g{n}", ["Alice", "Bob"], [1, 2], at=NOW + n * DAY)

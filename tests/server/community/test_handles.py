@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from byzanz import games
 from byzanz.bots import BOTS
 from server.accounts import erasure
-from server.community import handles
+from server.community import profiles
 from server.errors import InvalidInput, TooMany
 from server.i18n.characters import skeleton
 from server.lobby import names
@@ -32,7 +32,7 @@ DAY = timedelta(days=1)
 
 @pytest.mark.parametrize("text", ["Ann", "ann-b", "A_1", "x" * 20, " Ann "])
 def test_a_handle_is_letters_digits_and_hyphens(text: str) -> None:
-    assert handles.clean_handle(text) == text.strip()
+    assert profiles.clean_handle(text) == text.strip()
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_a_handle_is_letters_digits_and_hyphens(text: str) -> None:
 )
 def test_anything_else_is_refused(text: str) -> None:
     if text == "ann\n":  # surrounding blanks go
-        assert handles.clean_handle(text) == "ann"
+        assert profiles.clean_handle(text) == "ann"
         return
     with pytest.raises(InvalidInput):
-        handles.clean_handle(text)
+        profiles.clean_handle(text)
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_anything_else_is_refused(text: str) -> None:
 )
 def test_reserved_words_are_refused_however_they_are_dressed(text: str) -> None:
     with pytest.raises(InvalidInput, match="reserved"):
-        handles.clean_handle(text)
+        profiles.clean_handle(text)
 
 
 def test_the_games_are_reserved_with_each_that_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert handles.clean_handle("Goofspiel") == "Goofspiel"
+    assert profiles.clean_handle("Goofspiel") == "Goofspiel"
     added = example("goofspiel").Goofspiel()
     monkeypatch.setattr(added, "title", "The Prizes", raising=False)
     monkeypatch.setattr(games, "_added", [added])
     names = [name.replace(" ", "_") for rules in games.latest() for name in (rules.slug, rules.title)]
     for name in (*names, "G00fspiel-2", "ThePrizes"):
         with pytest.raises(InvalidInput, match="reserved"):
-            handles.clean_handle(name)
+            profiles.clean_handle(name)
 
 
 ALIKE = ("oO0", "lLiI1", "sS5", "-_")
@@ -123,12 +123,12 @@ LIKE_SOLO = ("Solo", "solo", "SOLO", "S0lo", "so1o", "SOI0")
 
 def test_nobody_imitates_another() -> None:
     ann, bob = somebody("Alice"), somebody("Bob")
-    handles.choose(ann, "Solo", "all", NOW)
+    profiles.choose(ann, "Solo", "all", NOW)
     for text in LIKE_SOLO[1:]:
         with pytest.raises(InvalidInput, match="taken"):
-            handles.choose(bob, text, "all", NOW)
+            profiles.choose(bob, text, "all", NOW)
     assert person_of(bob).handle is None
-    handles.choose(ann, "SOLO", "met", NOW)  # the owner may write it otherwise
+    profiles.choose(ann, "SOLO", "met", NOW)  # the owner may write it otherwise
     assert (person_of(ann).handle, person_of(ann).shown) == ("SOLO", "met")
     with engine.reading() as session:
         assert session.query(FormerHandle).count() == 0
@@ -137,36 +137,36 @@ def test_nobody_imitates_another() -> None:
 def test_without_a_handle_nothing_is_shown() -> None:
     ann = somebody("Alice")
     assert (person_of(ann).handle, person_of(ann).shown) == (None, "nobody")
-    handles.choose(ann, "", "all", NOW)
+    profiles.choose(ann, "", "all", NOW)
     assert person_of(ann).shown == "nobody"
     with pytest.raises(InvalidInput):
-        handles.choose(ann, "Solo", "friends", NOW)
+        profiles.choose(ann, "Solo", "friends", NOW)
 
 
 def test_a_handle_given_up_is_kept_for_its_owner_for_a_year() -> None:
     ann, bob = somebody("Alice"), somebody("Bob")
-    handles.choose(ann, "Solo", "all", NOW)
-    handles.choose(ann, "", "all", NOW)
+    profiles.choose(ann, "Solo", "all", NOW)
+    profiles.choose(ann, "", "all", NOW)
     with pytest.raises(InvalidInput, match="taken"):
-        handles.choose(bob, "S0lo", "all", NOW + 364 * DAY)
-    handles.choose(ann, "Solo", "all", NOW + 10 * DAY)  # taken back
-    handles.choose(ann, "Other", "all", NOW + 20 * DAY)
+        profiles.choose(bob, "S0lo", "all", NOW + 364 * DAY)
+    profiles.choose(ann, "Solo", "all", NOW + 10 * DAY)  # taken back
+    profiles.choose(ann, "Other", "all", NOW + 20 * DAY)
     with pytest.raises(InvalidInput, match="taken"):
-        handles.choose(bob, "Solo", "all", NOW + (20 + 364) * DAY)
-    handles.choose(bob, "Solo", "all", NOW + (20 + 365) * DAY)
+        profiles.choose(bob, "Solo", "all", NOW + (20 + 364) * DAY)
+    profiles.choose(bob, "Solo", "all", NOW + (20 + 365) * DAY)
     assert person_of(bob).handle == "Solo"
 
 
 def test_a_handle_can_be_changed_three_times_a_year() -> None:
     ann = somebody("Alice")
     for text in ("Eins", "Zwei", "Drei", "Vier"):
-        handles.choose(ann, text, "all", NOW)
+        profiles.choose(ann, text, "all", NOW)
     with pytest.raises(TooMany):
-        handles.choose(ann, "Fuenf", "all", NOW + 364 * DAY)
+        profiles.choose(ann, "Fuenf", "all", NOW + 364 * DAY)
     assert person_of(ann).handle == "Vier"
-    handles.choose(ann, "Vier", "nobody", NOW)
-    handles.choose(ann, "Fuenf", "all", NOW + 365 * DAY)
-    assert handles.purge(NOW + 365 * DAY) == 3
+    profiles.choose(ann, "Vier", "nobody", NOW)
+    profiles.choose(ann, "Fuenf", "all", NOW + 365 * DAY)
+    assert profiles.purge(NOW + 365 * DAY) == 3
     with engine.reading() as session:
         assert [row.handle for row in session.query(FormerHandle)] == ["Vier"]
 
@@ -176,7 +176,7 @@ def test_of_many_who_take_a_handle_at_once_one_gets_it(app: Flask) -> None:
     people = [somebody(f"Guest{n}") for n in range(6)]
 
     deeds = [
-        partial(handles.choose, person, text, "all", NOW)
+        partial(profiles.choose, person, text, "all", NOW)
         for person, text in zip(people, LIKE_SOLO, strict=True)
     ]
     answers = at_once(app, *deeds)
@@ -186,8 +186,8 @@ def test_of_many_who_take_a_handle_at_once_one_gets_it(app: Flask) -> None:
 @pytest.mark.changes_busy_table
 def test_the_handle_of_an_erased_person_can_be_checked_and_not_read() -> None:
     ann, bob = somebody("Alice"), somebody("Bob")
-    handles.choose(ann, "Quill", "all", NOW)
-    handles.choose(ann, "Feather", "all", NOW)
+    profiles.choose(ann, "Quill", "all", NOW)
+    profiles.choose(ann, "Feather", "all", NOW)
     erasure.erase(ann, NOW)
     with engine.reading() as session:
         rows = session.query(FormerHandle).all()
@@ -196,18 +196,18 @@ def test_the_handle_of_an_erased_person_can_be_checked_and_not_read() -> None:
         assert session.get_one(Person, ann).skeleton is None
     for text in ("Quill", "feather"):
         with pytest.raises(InvalidInput, match="taken"):
-            handles.choose(bob, text, "all", NOW + 364 * DAY)
+            profiles.choose(bob, text, "all", NOW + 364 * DAY)
 
 
 def test_a_profile_is_seen_by_those_for_whom_it_is() -> None:
     counted("g", ["Alice", "Bob"], [1, 2])
     ann, bob, cara = somebody("Alice"), somebody("Bob"), somebody("Gina")
     seen = {}
-    for shown in handles.SHOWN:
+    for shown in profiles.SHOWN:
         handled("Alice", "Solo", shown)
         with engine.reading() as session:
             person = session.get_one(Person, ann)
-            seen[shown] = [handles.may_see(session, person, viewer) for viewer in (ann, bob, cara, None)]
+            seen[shown] = [profiles.may_see(session, person, viewer) for viewer in (ann, bob, cara, None)]
     assert seen == {
         "nobody": [True, False, False, False],
         "met": [True, True, False, False],
@@ -218,5 +218,5 @@ def test_a_profile_is_seen_by_those_for_whom_it_is() -> None:
 def test_a_handle_is_found_in_any_case_and_as_no_look_alike() -> None:
     ann = handled("Alice", "Solo")
     with engine.reading() as session:
-        found = [handles.find(session, text) for text in ("Solo", "SOLO", "S0lo", "so", "nobody-here")]
+        found = [profiles.find(session, text) for text in ("Solo", "SOLO", "S0lo", "so", "nobody-here")]
     assert [person and person.id for person in found] == [ann, ann, None, None, None]

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
-from server.community import mutes, talk
+from server.community import talk
 from server.store import engine
 from server.store.models import Mute, Seat
 from tests.conftest import NOW, Table
@@ -28,7 +28,7 @@ def game(table: Begin) -> Table:
 
 def muted(person: int) -> list[tuple[int, str]]:
     with engine.reading() as session:
-        return [(other, name) for other, name in mutes.muted(session, person)]
+        return [(other, name) for other, name in talk.muted(session, person)]
 
 
 def rows() -> int:
@@ -38,25 +38,25 @@ def rows() -> int:
 
 def test_a_person_is_muted_once_and_heard_again(game: Table) -> None:
     me, other = game.people[:2]
-    assert [mutes.mute(me, game.id, word_id(game.id, 1)) for _ in range(2)] == [True, False]
+    assert [talk.mute(me, game.id, word_id(game.id, 1)) for _ in range(2)] == [True, False]
     assert muted(me) == [(other, "Bob")]
     assert muted(other) == []
     assert rows() == 1
-    mutes.unmute(other, me)
+    talk.unmute(other, me)
     assert rows() == 1
-    mutes.unmute(me, other)
+    talk.unmute(me, other)
     assert rows() == 0
 
 
 @pytest.mark.parametrize(("person", "number"), [(1, 1), (0, 2), (0, 0)])
 def test_nobody_mutes_themselves_or_what_was_never_said(game: Table, person: int, number: int) -> None:
-    assert not mutes.mute(game.people[person], game.id, word_id(game.id, number))
+    assert not talk.mute(game.people[person], game.id, word_id(game.id, number))
     assert rows() == 0
 
 
 def test_somebody_who_sits_nowhere_with_me_any_more_has_no_name(game: Table, table: Begin) -> None:
     table(4, game_id="g2")  # other names of Bob's stand at other tables
-    mutes.mute(game.people[0], game.id, word_id(game.id, 1))
+    talk.mute(game.people[0], game.id, word_id(game.id, 1))
     for game_id in (game.id, "g2", "busy"):
         with engine.reading() as session:
             seat = session.scalar(
@@ -71,5 +71,5 @@ def test_somebody_who_sits_nowhere_with_me_any_more_has_no_name(game: Table, tab
 @pytest.mark.concurrency
 def test_several_requests_at_once_make_one_mute(app: Flask, game: Table) -> None:
     me = game.people[0]
-    assert at_once(app, *[lambda: mutes.mute(me, game.id, word_id(game.id, 1))] * 8).count(True) == 1
+    assert at_once(app, *[lambda: talk.mute(me, game.id, word_id(game.id, 1))] * 8).count(True) == 1
     assert rows() == 1

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
-from server.community import notes, talk
+from server.community import talk
 from server.errors import InvalidInput
 from server.store import engine
 from server.store.models import Notes
@@ -25,21 +25,21 @@ def read(game: Table, seat: int) -> str:
 
 def test_notes_are_replaced_and_deleted(table: Begin) -> None:
     game, other = table(3), table(3, game_id="g2")
-    notes.write(game.id, game.people[0], " Bob holds\r\nthe wine \n\n", NOW)
-    notes.write(game.id, game.people[1], "mine", NOW)
-    notes.write(other.id, other.people[0], "elsewhere", NOW)
+    talk.write_notes(game.id, game.people[0], " Bob holds\r\nthe wine \n\n", NOW)
+    talk.write_notes(game.id, game.people[1], "mine", NOW)
+    talk.write_notes(other.id, other.people[0], "elsewhere", NOW)
     assert [read(game, seat) for seat in range(3)] == ["Bob holds\nthe wine", "mine", ""]
-    notes.write(game.id, game.people[0], "changed", NOW)
+    talk.write_notes(game.id, game.people[0], "changed", NOW)
     assert (read(game, 0), read(other, 0)) == ("changed", "elsewhere")
     for _ in range(2):
-        notes.write(game.id, game.people[0], "\u200b ", NOW)
+        talk.write_notes(game.id, game.people[0], "\u200b ", NOW)
     assert row(Notes, (game.id, game.people[0])) is None
     assert (read(game, 0), read(game, 1)) == ("", "mine")
 
 
 def test_notes_stand_beside_words(table: Begin) -> None:
     game = table(3)
-    notes.write(game.id, game.people[0], "mine", NOW)
+    talk.write_notes(game.id, game.people[0], "mine", NOW)
     for number in range(4):
         talk.say(game.id, game.people[number % 2], f"{number}", request_id=f"{number}", now=NOW)
     with engine.reading() as session:
@@ -50,16 +50,16 @@ def test_notes_stand_beside_words(table: Begin) -> None:
 
 def test_the_longest_notes(table: Begin) -> None:
     game = table(3)
-    notes.write(game.id, game.people[0], "x" * notes.LONGEST, NOW)
-    for text in ("x" * (notes.LONGEST + 1), "x\n" * 501):
+    talk.write_notes(game.id, game.people[0], "x" * talk.LONGEST_NOTES, NOW)
+    for text in ("x" * (talk.LONGEST_NOTES + 1), "x\n" * 501):
         with pytest.raises(InvalidInput):
-            notes.write(game.id, game.people[0], text, NOW)
-    assert read(game, 0) == "x" * notes.LONGEST
+            talk.write_notes(game.id, game.people[0], text, NOW)
+    assert read(game, 0) == "x" * talk.LONGEST_NOTES
 
 
 @pytest.mark.concurrency
 def test_several_requests_at_once_leave_one_row(app: Flask, table: Begin) -> None:
     game = table(3)
     person = game.people[0]
-    assert at_once(app, *[lambda: notes.write(game.id, person, "mine", NOW)] * 8) == [None] * 8
+    assert at_once(app, *[lambda: talk.write_notes(game.id, person, "mine", NOW)] * 8) == [None] * 8
     assert read(game, 0) == "mine"

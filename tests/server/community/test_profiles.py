@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.community import ended, profiles
+from server.community import profiles, results
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW
@@ -65,9 +65,9 @@ def test_forty_even_games_of_four() -> None:
 def test_whoever_shares_all_wins_of_a_table_expects_them(games: int, size: int) -> None:
     """Over all seats of one table the expected wins are the wins."""
     found = [
-        ended.Ended(
+        results.Ended(
             *(f"g{n}", "byzanz", "Byzanz", "A table", True, NOW, NOW),
-            tuple(ended.Placed(seat, "x", seat, None, 1 + (seat != n % size), 0) for seat in range(size)),
+            tuple(results.Placed(seat, "x", seat, None, 1 + (seat != n % size), 0) for seat in range(size)),
         )
         for n in range(games)
     ]

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from server.community import mutes, reports, talk
+from server.community import reports, talk
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, Refused, TooMany
 from server.scheduler import heartbeat, jobs
 from server.store import alerts, engine, log, people
@@ -73,7 +73,7 @@ def test_own_words_and_unknown_ones_cannot_be_reported(game: Table, seat: int, n
 
 def test_nobody_reports_what_they_cannot_read(game: Table, table: Begin, mia: int) -> None:
     stranger = table(4, game_id="g2").people[3]
-    mutes.mute(game.people[0], game.id, word_id(game.id, 1))
+    talk.mute(game.people[0], game.id, word_id(game.id, 1))
     reports.hide(game.id, 3, "rude", mia, NOW)
     for person, number in ((stranger, 1), (game.people[0], 1), (game.people[2], 3)):
         with pytest.raises(BadRequest):

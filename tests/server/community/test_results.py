@@ -15,7 +15,7 @@ from sqlalchemy import delete, select
 
 from server import play
 from server.accounts import erasure, export
-from server.community import conduct, recount, reliability, results
+from server.community import reliability, results
 from server.errors import NotRunning
 from server.lobby import trials
 from server.play import positions
@@ -94,7 +94,7 @@ def test_counting_one_by_one_and_counting_all_again_give_the_same_bits(table: Be
         for row in session.scalars(select(Reliability)):
             row.missed += 7
     assert counted() != first
-    assert recount.everything(LATER) == 4
+    assert results.everything(LATER) == 4
     assert counted() == first
     assert game_of(games[0].id).counted_at == LATER
 
@@ -137,14 +137,14 @@ def test_an_error_in_one_game_leaves_the_others_counted(
     games = [table(3, f"e{number}", slug="byzantium") for number in range(3)]
     for game in games:
         finish(game.id, NOW)
-    whole = conduct.of_game
+    whole = reliability.of_game
 
     def faulty(session: Any, game: Game, held: Any) -> Any:
         if game.id == "e1":
             raise RuntimeError("planted")
         return whole(session, game, held)
 
-    monkeypatch.setattr(conduct, "of_game", faulty)
+    monkeypatch.setattr(reliability, "of_game", faulty)
     assert jobs.tick_results(NOW, TICK) == 2
     monkeypatch.undo()
     monkeypatch.setattr(heartbeat, "enforced_until", lambda _session, now, _tick: now)
@@ -182,7 +182,7 @@ def test_two_schedulers_count_each_game_once_and_lose_nothing(app: Flask, table:
     done = at_once(app, all_of_them, from_the_end, all_of_them, from_the_end)
     assert sum(map(int, map(str, done))) == 4
     once = counted()
-    recount.everything(LATER)
+    results.everything(LATER)
     assert counted() == once
     with engine.reading() as session:
         assert {row.games for row in session.scalars(select(Reliability))} == {4}
@@ -206,7 +206,7 @@ def test_a_visitors_game_is_not_counted_until_somebody_keeps_it() -> None:
             rows = session.scalars(select(Conduct).where(Conduct.game_id == game_id)).all()
             assert [row.person_id for row in rows] == ([ann.id] if keep else [])
             assert bool(session.scalars(select(Standing).where(Standing.game_id == game_id)).all()) == keep
-    assert recount.everything(LATER) == 2
+    assert results.everything(LATER) == 2
 
 
 def test_the_archive_of_a_person_contains_what_was_counted_of_them(table: Begin) -> None:
@@ -235,7 +235,7 @@ def test_a_finished_game_cannot_run_again_so_that_its_result_stays(table: Begin)
             play.moderate(game.id, act, reason="so", person_id=mia, now=NOW)
     before = counted()
     play.moderate(game.id, "!note", reason="so", person_id=mia, now=NOW)
-    recount.everything(LATER)
+    results.everything(LATER)
     assert counted() == before
 
 
@@ -258,5 +258,5 @@ def test_an_erased_person_leaves_the_seat_and_nothing_of_how_they_answered(table
         assert reliability.shown(session, [bob])[bob].new
         assert session.get_one(Person, bob).email is None
     before = counted()
-    recount.everything(LATER)
+    results.everything(LATER)
     assert counted() == before

@@ -19,7 +19,7 @@ from server.community import talk
 from server.community.plain_text import cleaned
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, NoSuchLink, Refused, TooMany
 from server.i18n import characters
-from server.store import engine, links, words
+from server.store import engine, links
 from server.store.models import Block, Game, Link, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
@@ -337,5 +337,5 @@ def test_the_ids_of_words_are_one_for_all_readers_and_tell_nothing_of_other_tabl
     with app.app_context():
         known = app.config["BYZANZ"]
         other_key = known.model_copy(update={"secret_key": SecretStr("another key of the server")})
-        monkeypatch.setattr(words, "settings", lambda: other_key)
+        monkeypatch.setattr(talk, "settings", lambda: other_key)
         assert not {*ids(game.id, game.people[0])} & {*here}

@@ -23,7 +23,7 @@ from flask import Flask
 from byzanz import umpire
 from byzanz.games.byzanz import Byzanz
 from server import play
-from server.community import handles
+from server.community import profiles
 from server.errors import NotRunning
 from server.lobby import trials
 from server.mail.incoming import receive
@@ -270,7 +270,7 @@ def test_a_purge_that_fails_keeps_no_other_from_its_work(monkeypatch: pytest.Mon
         jobs, "truncate_log", raising(sa.exc.OperationalError("PRAGMA", {}, Exception("locked")))
     )
     monkeypatch.setattr(receive, "purge", raising(ValueError("boom")))
-    monkeypatch.setattr(handles, "purge", lambda _now: done.append("handles"))
+    monkeypatch.setattr(profiles, "purge", lambda _now: done.append("handles"))
     monkeypatch.setattr("server.store.outbox.purge", lambda _now: done.append("outbox"))
     with pytest.raises(sa.exc.OperationalError):
         jobs.tick_purge(NOW, 5.0)

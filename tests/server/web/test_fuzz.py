@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server import create_app
+from server.community.talk import public_id
 from server.store import engine
-from server.store.words import public_id
 from tests.conftest import settings as configured
 from tests.support.folders import RECORDS
 from tests.support.invitations import everything

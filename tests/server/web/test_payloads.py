@@ -20,7 +20,7 @@ from sqlalchemy import delete, update
 from werkzeug.test import TestResponse
 
 from server import play
-from server.community import notes, reports, talk
+from server.community import reports, talk
 from server.store import engine
 from server.store.facts import Fact, FactColumn
 from server.store.models import Alert, Game, Mail, Notes, Person, Seat, Turn, Word
@@ -93,7 +93,7 @@ def _talk(there: Scene) -> None:
     now = engine.utc_now()
     for name in ("Alice", "Daphne", "Daphne"):
         talk.say("here", there.person(name), "Hello", request_id=secrets.token_hex(), now=now)
-    notes.write("here", there.person("Alice"), "The wine is with Zoe", now)
+    talk.write_notes("here", there.person("Alice"), "The wine is with Zoe", now)
     reports.hide("here", 2, "rude", there.person("Mia"), now)
     play.moderate("here", "!look public", reason="reported", person_id=there.person("Mia"), now=now)
     with engine.transaction() as session:

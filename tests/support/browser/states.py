@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from server import play
 from server.accounts import absences, addresses, login
-from server.community import blocks, handles, mutes, notes, reports, talk
+from server.community import blocks, profiles, reports, talk
 from server.lobby import create, offers, rematch, trials, wishes
 from server.lobby.tables import Wanted
 from server.lobby.time_control import TimeControl
@@ -174,7 +174,7 @@ def answers_of(name: str, place: str) -> Way:
 def account_known(town: Town) -> Place:
     """An account with a handle and somebody blocked."""
     eve = town.there.person("Eve")
-    handles.choose(eve, "Eudokia", "met", utc_now())
+    profiles.choose(eve, "Eudokia", "met", utc_now())
     blocks.block(eve, town.there.person("Sam"), utc_now())
     return Place("/account", "Eve")
 
@@ -255,7 +255,7 @@ def mover(name: str, ago: int = 0) -> int:
     person = invited_person(Guest(name, f"{name.lower()}@example.org"), utc_now())
     session_of(person)
     if name.startswith("Mover"):
-        handles.choose(person, name, "all", utc_now())
+        profiles.choose(person, name, "all", utc_now())
     with transaction() as session:
         session.get_one(Person, person).accepted = True
         for row in login.sessions_of(session, person):
@@ -366,7 +366,7 @@ def talked(town: Town) -> Place:
 def account_muted(town: Town) -> Place:
     """An account from which somebody is muted."""
     game, seat = spoken(town, "byzanz", "s-muted")
-    mutes.mute(game.people[(seat + 1) % 3], game.id, word_id(game.id, 1))
+    talk.mute(game.people[(seat + 1) % 3], game.id, word_id(game.id, 1))
     with reading() as session:
         return Place("/account", session.get_one(Person, game.people[(seat + 1) % 3]).name)
 
@@ -555,7 +555,7 @@ def spoken(town: Town, slug: str, name: str) -> tuple[Table, int]:
     with transaction() as session:
         word = session.scalars(select(Word).where(Word.game_id == game.id, Word.number == 5)).one()
         word.hidden_at, word.hidden_why = now, "rude"
-    notes.write(game.id, game.people[seat], "Bob holds the wine.\nKeep the merchants.", now)
+    talk.write_notes(game.id, game.people[seat], "Bob holds the wine.\nKeep the merchants.", now)
     return game, seat
 
 

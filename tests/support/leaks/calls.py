@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 import time_machine
 from flask.testing import FlaskClient
 
+from server.community.talk import public_id
 from server.mail.outgoing import relevance
 from server.store import engine, log
 from server.store.models import Game, Mail, Person
-from server.store.words import public_id
 from tests.support import game_data
 from tests.support.forms import log_in
 from tests.support.leaks.worlds import BASE, LATER, World, written

@@ -22,12 +22,13 @@ from byzanz.games.byzanz.view import View
 from byzanz.moves import IllegalMove
 from byzanz.record import jsonl, redaction
 from byzanz.rules import ALL, PUBLIC, Rules
+from server.community import talk
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import compose, context, digest, relevance
 from server.mail.text import quoted
 from server.play import history, moves, positions, standing_orders
 from server.play.game import Table
-from server.store import engine, links, log, words
+from server.store import engine, links, log
 from server.store.models import Game, Link, Snapshot
 from server.web.account import feeds
 from server.web.api import views
@@ -568,7 +569,7 @@ def orders_that_stood_then_before_the_end(patch: pytest.MonkeyPatch) -> None:
 @plant("byzanz")
 def the_number_of_a_word(patch: pytest.MonkeyPatch) -> None:
     """The numbers of words run on over those that are hidden from their reader."""
-    patch.setattr(words.WordRow, "id", property(lambda row: f"{row.number}"))
+    patch.setattr(talk.WordRow, "id", property(lambda row: f"{row.number}"))
 
 
 @plant("empire")

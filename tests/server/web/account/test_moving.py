@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 from server.accounts import addresses, login
-from server.community import handles
+from server.community import profiles
 from server.store import engine
 from server.store.models import BrowserSession, Link, Person
 from server.validation import Guest
@@ -164,8 +164,8 @@ def test_two_accounts_become_one_in_a_browser_that_is_signed_in_to_the_first(
     app: Flask, client: FlaskClient, ann: int
 ) -> None:
     other = known(OTHER, engine.utc_now())
-    handles.choose(ann, "Anna-K", "all", engine.utc_now())
-    handles.choose(other, "Zoe-K", "all", engine.utc_now())
+    profiles.choose(ann, "Anna-K", "all", engine.utc_now())
+    profiles.choose(other, "Zoe-K", "all", engine.utc_now())
     asked(client, OTHER.address)
     stranger, zoe = app.test_client(), app.test_client()
     log_in(zoe, other)

@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 from flask.testing import FlaskClient
 
-from server.community import exports
+from server.community import statistics
 from server.store import engine
 from server.store.models import Conduct, Game
 from tests.conftest import NOW
@@ -79,7 +79,7 @@ def test_results_are_downloads(client: FlaskClient, kind: str, mimetype: str) ->
 
 
 def test_records_come_in_parts(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "MOST_RECORDS", 1)
+    monkeypatch.setattr(statistics, "MOST_RECORDS", 1)
     played("g0")
     played("g1")
     with engine.transaction() as session:

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 from server import play
-from server.community import mutes, reports, talk
+from server.community import reports, talk
 from server.lobby import trials
 from server.store import engine
 from server.store.engine import utc_now
@@ -334,10 +334,10 @@ def test_muting_hides_what_a_person_says_everywhere(game: Table, client: FlaskCl
     own = send(client, game, 1, "/words", mute=word_id(game.id, 1))
     assert [again, own] == [(303, f"/t/{game.tokens[seat]}#talk") for seat in (0, 1)]
     with engine.reading() as session:
-        assert [(name, other_id) for other_id, name in mutes.muted(session, game.people[0])] == [
+        assert [(name, other_id) for other_id, name in talk.muted(session, game.people[0])] == [
             ("Bob", game.people[1])
         ]
-    mutes.unmute(game.people[0], game.people[1])
+    talk.unmute(game.people[0], game.people[1])
     assert "Hello from Bob" in page(client, game, 0)
 
 
