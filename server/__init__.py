@@ -27,7 +27,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     from server.ops import metrics, request_ids
     from server.store import engine
     from server.web import address, setup
-    from server.web.api import setup as api
 
     chosen = settings or config.load()
     app = Flask("server", template_folder=str(config.TEMPLATES))
@@ -35,7 +34,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     engine.init_app(app)
     Migrate(app, engine.db, directory=str(config.MIGRATIONS), render_as_batch=True)
     setup.init_app(app)
-    api.init_app(app)
     metrics.init_app(app)
     address.init_app(app)
     request_ids.init_app(app)

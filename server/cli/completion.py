@@ -5,60 +5,16 @@ from __future__ import annotations
 import argparse
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Shell(NamedTuple):
-    """How a script is written for a shell.
-
-    Args:
-        script: with a place for the cases.
-        case: what may follow one command, with places for its path and the words.
-        file: where to put the script.
-    """
-
-    script: str
-    case: str
-    file: str
-
-
-SHELLS = {
-    "bash": Shell(
-        """\
-_byzanz() {{
-    local words
-    case "${{COMP_WORDS[*]:1:COMP_CWORD-1}} " in
-{cases}
-    esac
-    COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
-}}
-complete -o default -F _byzanz byzanz""",
-        '        "{path}"*) words="{words}" ;;',
-        "/etc/bash_completion.d/byzanz",
-    ),
-    "zsh": Shell(
-        """\
-#compdef byzanz
-local found
-case "${{(j: :)words[2,CURRENT-1]}} " in
-{cases}
-esac
-compadd -- ${{=found}} || _files""",
-        '    "{path}"*) found="{words}" ;;',
-        "/usr/local/share/zsh/site-functions/_byzanz",
-    ),
-    "fish": Shell(
-        """\
-function __byzanz_words
-    switch (string join ' ' -- (commandline -opc)[2..])' '
-{cases}
-    end
-end
-complete -c byzanz -a '(__byzanz_words)'""",
-        "        case '{path}*'\n            string split ' ' -- '{words}'",
-        "/etc/fish/completions/byzanz.fish",
-    ),
+FILES = {
+    "bash": "/etc/bash_completion.d/byzanz",
+    "zsh": "/usr/local/share/zsh/site-functions/_byzanz",
+    "fish": "/etc/fish/completions/byzanz.fish",
 }
+"""The shells, and where the script of each belongs."""
+PATHS = ("FILE", "FOLDER", "GAME", "SLUG|PATH")
+"""What an argument that can name a file or folder is called in the help."""
 
 
 def add(commands: Any, parser: ArgumentParser) -> None:
@@ -67,25 +23,25 @@ def add(commands: Any, parser: ArgumentParser) -> None:
         "completion",
         help="print a script that completes commands and options in bash, zsh or fish",
         description="Print a script for a shell. "
-        + " ".join(
-            f"`byzanz completion {name} > {shell.file}` installs it." for name, shell in SHELLS.items()
-        ),
+        + " ".join(f"`byzanz completion {shell} > {file}` installs it." for shell, file in FILES.items()),
     )
-    completion.add_argument("shell", nargs="?", default="bash", choices=SHELLS, help="default: bash")
-    completion.set_defaults(run=lambda args: _print(parser, SHELLS[args.shell]))
+    completion.add_argument("shell", nargs="?", default="bash", choices=tuple(FILES), help="default: bash")
+    completion.set_defaults(run=lambda args: _print(parser, args.shell))
 
 
-def _print(parser: ArgumentParser, shell: Shell) -> None:
-    cases = [shell.case.format(path=path, words=" ".join(words)) for path, words in _words(parser, "")]
-    print(shell.script.format(cases="\n".join(cases)))
+def _print(parser: ArgumentParser, shell: str) -> None:
+    import shtab  # here, so that other commands start quickly
+
+    for action in _actions(parser):
+        if action.metavar in PATHS:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]  # how shtab is told
+    print(shtab.complete(parser, shell))
 
 
-def _words(parser: ArgumentParser, path: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what may follow each command, the longer commands first."""
-    words: list[str] = []
+def _actions(parser: ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of a command and of the commands under it."""
     for action in parser._actions:
-        words += action.option_strings or action.choices or ()
+        yield action
         if isinstance(action, argparse._SubParsersAction):
-            for name, inner in action.choices.items():
-                yield from _words(inner, f"{path}{name} ")
-    yield path, words
+            for inner in action.choices.values():
+                yield from _actions(inner)

@@ -24,7 +24,10 @@ HALF_SECONDS = 2.0
 
 
 class Channel(HTTPChannel):
-    """A connection of `serve`; waitress itself closes only those on which nothing moves, by the machine's clock."""
+    """A connection of `serve` that a request cannot keep open by dripping.
+
+    A class of our own, since waitress' `channel_timeout` closes only connections on which nothing moves.
+    """
 
     def __init__(self, *words: Any, **more: Any) -> None:
         self._idle_since = time.monotonic()
@@ -44,7 +47,10 @@ class Channel(HTTPChannel):
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
-    """A process of `web`; gunicorn itself lets a half-sent request keep a thread for good."""
+    """A process of `web` that stops reading a half-sent request.
+
+    A class of our own, since gunicorn's `timeout` and `keepalive` let such a request keep its thread for good.
+    """
 
     def __init__(self, *words: Any, **more: Any) -> None:
         super().__init__(*words, **more)

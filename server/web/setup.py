@@ -34,6 +34,7 @@ from server.web import (
     waiting,
 )
 from server.web.account import account, answers, feeds, leaving, moving, mutes, unsubscribe
+from server.web.api import games as api
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
 from server.web.http import (
@@ -89,6 +90,7 @@ BLUEPRINTS = (
     people.blueprint,
     groups.blueprint,
     habits.blueprint,
+    api.blueprint,
 )
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
@@ -148,6 +150,8 @@ def init_app(app: Flask) -> None:
     waiting.init_app(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
+    app.before_request(api.no_such_call)
+    csrf.exempt(api.blueprint)  # authorised by the token in the URL, not by a cookie
     csrf.exempt(locale.choose)  # it checks the token itself for signed-in people; guests have none
     app.after_request(_security_headers)
     app.register_error_handler(HTTPException, _http_error)

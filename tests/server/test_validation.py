@@ -82,6 +82,14 @@ def test_these_are_no_addresses(text: str) -> None:
         validation.clean_address(text)
 
 
+@pytest.mark.parametrize(
+    "domain",
+    ["office.local", "x.test", "x.invalid", "de--x.org", "xn----7sbabb6a.xn--p1ai", "xn--10cl1a0b660p.com"],
+)
+def test_a_domain_of_a_network_of_its_own_or_in_punycode_is_taken_as_it_is(domain: str) -> None:
+    assert validation.clean_address(f"ann@{domain}") == f"ann@{domain}"
+
+
 def test_a_domain_in_letters_becomes_ascii() -> None:
     assert validation.clean_address("Ann.Lee+byz@Bücher.Example") == "ann.lee+byz@xn--bcher-kva.example"
 

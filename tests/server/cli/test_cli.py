@@ -108,16 +108,24 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 ASKED = {
-    "bash": "{script}\nCOMP_WORDS=({words}) COMP_CWORD={last}; _byzanz; echo ${{COMPREPLY[@]}}",
-    "zsh": """
-compadd() {{ shift; print -l -- ${{(M)@:#${{words[CURRENT]}}*}} }}
-_byzanz() {{
-{script}
-}}
-words=({words}) CURRENT=$(({last} + 1)); _byzanz""",
-    "fish": "{script}\nfunction byzanz; end; cd (mktemp -d); complete -C '{line}'",
+    "bash": """
+source {script}
+COMP_WORDS=({words}) COMP_CWORD={last}; _shtab_byzanz; printf '%s\n' "${{COMPREPLY[@]}}" """,
+    "zsh": r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'autoload -Uz compinit; compinit -u -D; eval "$(<{script})"
+    compadd() {{
+        [[ ${{@[1,(i)(-|--)]}} == *-(O|A|D)\ * ]] && {{ builtin compadd "$@"; return }}
+        local -a words; builtin compadd -A words "$@"; print -rl -- $words >> found
+    }}
+    zstyle ":completion:*" verbose no; finish() {{ exit }}; comppostfuncs=(finish); bindkey "^I" complete-word'
+zpty -w shell '{line}'$'\t'
+while zpty -r shell answer; do done
+sort -u found""",
+    "fish": "source {script}; complete -C '{line}'",
 }
-"""What a shell is given to say which words complete a line."""
+"""What a shell is given to say which words complete a line; zsh does so only at a terminal."""
 
 
 @pytest.mark.parametrize(
@@ -125,25 +133,31 @@ words=({words}) CURRENT=$(({last} + 1)); _byzanz""",
     [
         (["ser"], ["serve"]),
         (["serve", "--h"], ["--help", "--host"]),
-        (["moderator", ""], ["--help", "-h", "add", "list", "remove"]),
+        (["moderator", ""], ["add", "list", "remove"]),
         (["moderator", "add", "--"], ["--help"]),
         (["--v"], ["--version"]),
-        (["completion", ""], ["--help", "-h", "bash", "fish", "zsh"]),
+        (["completion", ""], ["bash", "fish", "zsh"]),
+        (["completion", "-"], ["--help", "-h"]),
+        (["verify", "rec"], ["records.jsonl"]),
+        (["simulate", "--out", "rec"], ["records.jsonl"]),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("shell", ASKED)
-def test_a_shell_completes_commands_and_options(
-    run: Run, shell: str, typed: list[str], completed: list[str]
+def test_a_shell_completes_commands_options_and_files(
+    run: Run, tmp_path: Path, shell: str, typed: list[str], completed: list[str]
 ) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
+    (tmp_path / "records.jsonl").touch()
+    script = tmp_path / "script"
+    script.write_text(run("completion", shell)[1])
     words = " ".join(f"'{word}'" for word in ["byzanz", *typed])
     line = " ".join(["byzanz", *typed])
-    script = run("completion", shell)[1]
     asked = ASKED[shell].format(script=script, words=words, last=len(typed), line=line)
-    done = subprocess.run([shell, "-c", asked], capture_output=True, text=True, check=True)
-    assert (sorted(done.stdout.split()), done.stderr) == (completed, "")
+    done = subprocess.run([shell, "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path)
+    found = [each.split("\t")[0].strip() for each in done.stdout.splitlines()]
+    assert (sorted(filter(None, found)), done.stderr) == (completed, "")
 
 
 def test_the_script_for_bash_is_the_default(run: Run) -> None:

@@ -31,7 +31,7 @@ from server.play.game import Table
 from server.store import engine, links, log
 from server.store.models import Game, Link, Snapshot
 from server.web.account import feeds
-from server.web.api import views
+from server.web.api import games as api
 from server.web.game import history as web_history
 from server.web.game import pages
 from server.web.lobby import lobby
@@ -172,7 +172,7 @@ def own_hand_in_the_order_of_the_deck(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
-    told_by_api = views._seat_state
+    told_by_api = api._seat_state
 
     def told_in_order(session: Any, game_id: str, seat: int) -> dict[str, Any]:
         made = told_by_api(session, game_id, seat)
@@ -180,7 +180,7 @@ def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
         made["view"]["lot"] = sorted(made["view"]["lot"], key=lambda name: (deal.index(name), name))
         return made
 
-    patch.setattr(views, "_seat_state", told_in_order)
+    patch.setattr(api, "_seat_state", told_in_order)
 
 
 # The log, the history and the record
@@ -300,13 +300,13 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moves_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = views.legal_moves
+    legal = api.legal_moves
 
     def longer(position: positions.Position, _seat: int) -> list[str]:
         everybody = range(len(position.rules.scores(position.state)))
         return [move for one in everybody for move in legal(position, one)]
 
-    patch.setattr(views, "legal_moves", longer)
+    patch.setattr(api, "legal_moves", longer)
 
 
 @plant("byzanz")

@@ -22,7 +22,7 @@ from server.mail.text import quoted
 from server.play import history, moves, turns
 from server.store import log
 from server.store.models import Game
-from server.web.api import views
+from server.web.api import games as api
 from server.web.game import pages
 from server.web.seat import turn
 from tests.support.leaks.plants import (
@@ -173,9 +173,9 @@ def the_passed_card_in_the_public_view(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def choices_of_the_other_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = views.legal_moves
+    legal = api.legal_moves
     patch.setattr(
-        views, "legal_moves", lambda position, seat: [*legal(position, seat), *legal(position, 1 - seat)]
+        api, "legal_moves", lambda position, seat: [*legal(position, seat), *legal(position, 1 - seat)]
     )
 
 
@@ -328,14 +328,14 @@ def the_deal_is_told(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzantium")
 def placements_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = views.legal_moves
+    legal = api.legal_moves
 
     def longer(position: Any, seat: int) -> list[str]:
         state = position.state
         theirs = dataclasses.replace(state, turn=others(seat)) if state.turn >= 0 else state
         return legal(position, seat) + legal(dataclasses.replace(position, state=theirs), others(seat))
 
-    patch.setattr(views, "legal_moves", longer)
+    patch.setattr(api, "legal_moves", longer)
 
 
 @plant("byzantium")

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from server.community import blocks
 from server.store import engine
 from server.store.models import Block
-from server.web.api.people import PersonState
+from server.web.api.public import PersonState
 from tests.conftest import NOW
 from tests.support.api_calls import refused
 from tests.support.forms import log_in, send
