@@ -24,7 +24,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     from flask_migrate import Migrate
 
     from server import config
-    from server.ops import metrics, request_ids
+    from server.ops import logs, metrics
     from server.store import engine
     from server.web import address, setup
 
@@ -36,5 +36,5 @@ def create_app(settings: Settings | None = None) -> Flask:
     setup.init_app(app)
     metrics.init_app(app)
     address.init_app(app)
-    request_ids.init_app(app)
+    logs.init_app(app)
     return app

@@ -19,8 +19,8 @@ from byzanz import chance
 from byzanz.bots import BOTS
 from byzanz.games import latest
 from byzanz.rules import Rules
+from server import config
 from server.config import zones
-from server.config.offered import offered
 from server.errors import InvalidInput, InvalidLines, Refused
 from server.i18n import N_, characters
 
@@ -471,7 +471,7 @@ def game_rules(slug: str, among: Sequence[Rules[Any, Any]] | None = None) -> Rul
     Raises:
         InvalidInput: the game is not among them.
     """
-    games = {rules.slug: rules for rules in (offered() if among is None else among)}
+    games = {rules.slug: rules for rules in (config.offered_games() if among is None else among)}
     if slug not in games:
         raise InvalidInput(
             "There is no game “%(slug)s”; the games are: %(known)s.",

@@ -21,7 +21,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from server import play, validation
-from server.accounts import erasure, merging
+from server.accounts import merging, personal_data
 from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import notify
 from server.mail import deliverability
@@ -87,7 +87,7 @@ def by_link(session: Session, purpose: links.Purpose, token: str, now: datetime)
     if link is None or change is None:
         return None
     other = people.find(session, change.email)
-    other = other if other is not None and erasure.is_in_use(session, other) else None
+    other = other if other is not None and personal_data.is_in_use(session, other) else None
     person = session.get_one(Person, change.person_id)
     return Pending(change, link, person, other, _why_not(session, person, other))
 
@@ -294,7 +294,7 @@ def check_move(session: Session, person: Person, address: str, *, join: bool) ->
     """Check whether an operator may let a person have an address; the errors are those of `move`."""
     _check_new(person, address)
     other = people.find(session, address)
-    used = other is not None and erasure.is_in_use(session, other)
+    used = other is not None and personal_data.is_in_use(session, other)
     if used and not join:
         raise Closed("There is an account at the new address; --join joins the two.")
     if join and not used:
@@ -354,7 +354,7 @@ def _end(session: Session, change: AddressChange, now: datetime) -> None:
     session.execute(ends.where(Link.revoked_at.is_(None)).values(revoked_at=now))
     session.delete(change)
     session.flush()
-    erasure.forget_unused(session, change.email, now)
+    personal_data.forget_unused(session, change.email, now)
 
 
 # ---- carrying out ----
@@ -435,7 +435,7 @@ def _finish(session: Session, change: AddressChange, other: Person, now: datetim
     operator has mistyped it and email to it has failed."""
     person, address = session.get_one(Person, change.person_id), change.email
     objection = _objection(session, person.id)
-    used = erasure.is_in_use(session, other)
+    used = personal_data.is_in_use(session, other)
     refusal = _why_not(session, person, other if used else None)
     lost = change.by_operator and other.unreachable is not None and other.retry_at is None
     done = refusal is None and (change.joins or not used) and not lost

@@ -1,8 +1,4 @@
-"""Signing in: requested links, and the browsers that are signed in. Links are sent to the address on file.
-
-The requester learns nothing about others, not even from the response time: for an unknown address or link the same
-work is done for a decoy.
-"""
+"""Signing in: links by email, the browsers that are signed in, and those that were."""
 
 from __future__ import annotations
 
@@ -20,7 +16,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from server import validation
-from server.accounts import known_browsers
 from server.config import settings
 from server.errors import TooMany
 from server.lobby import notify
@@ -29,6 +24,53 @@ from server.play import turns
 from server.store import links, origins, outbox, people
 from server.store.engine import insert, transaction
 from server.store.models import BrowserSession, Game, Link, Mail, Person, Seat
+
+COOKIE = "known"
+MAX_AGE = 365 * 24 * 3600
+MOST = 5
+"""People whom one browser remembers, the latest."""
+_DIGITS = 32
+
+
+def _mark(person_id: int) -> str:
+    key = settings().key("known browsers")
+    return hmac.digest(key, str(person_id).encode(), "sha256").hex()[:_DIGITS]
+
+
+def _marks() -> list[str]:
+    return flask.request.cookies.get(COOKIE, "").split(".")[:MOST]
+
+
+def knows(person_id: int) -> bool:
+    """Whether the browser of this request was signed in as a person; False outside a request."""
+    return flask.has_request_context() and _mark(person_id) in _marks()
+
+
+def remember(person_id: int) -> None:
+    """Let the browser of this request remember that a person signed in."""
+    mark = _mark(person_id)
+    _answer_with(".".join([mark, *(other for other in _marks() if other not in ("", mark))][:MOST]))
+
+
+def forget(person_id: int) -> None:
+    """Let the browser of this request forget a person."""
+    _answer_with(".".join(other for other in _marks() if other not in ("", _mark(person_id))))
+
+
+def _answer_with(value: str) -> None:
+    config = flask.current_app.config
+    path, secure = str(config["SESSION_COOKIE_PATH"]), bool(config["SESSION_COOKIE_SECURE"])
+
+    @flask.after_this_request
+    def answer(response: flask.Response) -> flask.Response:
+        age = MAX_AGE if value else 0
+        response.set_cookie(
+            COOKIE, value, max_age=age, path=path, secure=secure, httponly=True, samesite="Lax"
+        )
+        return response
+
+
+# ---- signing in ----
 
 COOKIE_KEY = "login"
 """Where the cookie holds the token of the browser's session."""
@@ -113,7 +155,7 @@ def _proof(session: Session, person_id: int | None, seat_token: str, now: dateti
     link = links.find(session, "seat", seat_token, now)
     if link is not None and link.person_id == person_id:
         return f"-link{link.id}"
-    return "-browser" if known_browsers.knows(person_id) else ""
+    return "-browser" if knows(person_id) else ""
 
 
 def mail_sign_in_again(person_id: int, now: datetime, language: str | None = None) -> None:
@@ -313,7 +355,7 @@ def sign_in(person_id: int, browser: str, now: datetime, link: str = "") -> None
     flask.session.clear()
     flask.session.permanent = True
     flask.session[COOKIE_KEY] = token
-    known_browsers.remember(person_id)
+    remember(person_id)
 
 
 def _session_token(link: str, browser: str) -> str:

@@ -26,11 +26,11 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from server import play
-from server.accounts import erasure
+from server.accounts import personal_data
 from server.community import profiles, reliability, reports
 from server.errors import Refused
 from server.lobby import notify
-from server.lobby.seats import wait_for_players
+from server.lobby.create import wait_for_players
 from server.mail import deliverability
 from server.play.moderation import looked_at
 from server.store.models import (
@@ -97,8 +97,8 @@ def games_of(session: Session, *person_ids: int) -> list[str]:
     """Return the games whose rows name one of some people, to be locked before the people are."""
     named = [
         select(column.table.c.game_id).where(column.in_(person_ids))
-        for column in erasure.references()
-        if "game_id" in column.table.c and column.table.name not in erasure.EMAILED
+        for column in personal_data.references()
+        if "game_id" in column.table.c and column.table.name not in personal_data.EMAILED
     ]
     organised = select(Game.id).where(Game.organiser_id.in_(person_ids))
     return sorted({game_id for game_id in session.scalars(organised.union(*named)) if game_id is not None})
@@ -118,10 +118,10 @@ def merge(pair: Pair, address: str, *, other_handle: bool) -> None:
     for rule in RULES.values():
         rule(pair)
     session.flush()
-    for column in erasure.references():
+    for column in personal_data.references():
         _move(session, column, kept.id, other.id)
     values = {name: rule(kept, other) for name, rule in FIELDS.items()}
-    erasure.clear(other)
+    personal_data.clear(other)
     session.flush()  # no two people have the same address at any moment
     values |= {"email": address, "digest_at": pair.now}
     _run(session, update(Person).where(Person.id == kept.id).values(values))
@@ -165,7 +165,7 @@ def _move(session: Session, column: Column[int], kept: int, other: int) -> None:
         taken = exists().where(same.c[column.name] == kept, *beside)
         _run(session, delete(table).where(column == other, taken))
     _run(session, update(table).where(column == other).values({column.name: kept}))
-    people = [each for each in table.columns if each in erasure.references()]
+    people = [each for each in table.columns if each in personal_data.references()]
     if len(people) > 1:  # nobody blocks or mutes themselves
         _run(session, delete(table).where(*(each == kept for each in people)))
 

@@ -76,18 +76,18 @@ def add(commands: Any) -> None:
 
 def _new(args: Namespace) -> None:
     from server import validation
-    from server.lobby import create, time_control
+    from server.lobby import create, settings
     from server.store import engine
 
     allowance = _seconds("--allow", args.allow)
-    bank = time_control.default_bank(allowance) if args.bank is None else _seconds("--bank", args.bank)
+    bank = settings.default_bank(allowance) if args.bank is None else _seconds("--bank", args.bank)
     with app_context():
         game_id = create.quick_game(
             slug=args.game,
             players=[validation.parse_guest(text) for text in args.player],
             bots=args.bot,
-            time_control=time_control.TimeControl(
-                allowance, bank, time_control.parse_weekdays(args.days_off.replace(",", " ").split())
+            time_control=settings.TimeControl(
+                allowance, bank, settings.parse_weekdays(args.days_off.replace(",", " ").split())
             ),
             time_zone=args.zone,
             name=args.name,

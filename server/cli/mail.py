@@ -92,7 +92,7 @@ def _one_mail(args: Namespace) -> None:
 def _taken(sender: str | None, recipient: str | None) -> int:
     """Process the mail on standard input and return the reply code, one of `lmtp.ANSWERS`."""
     from server.mail.incoming import reply
-    from server.ops import mail_in_probe
+    from server.ops import mail_checks
     from server.store import engine, migrate, processes
 
     app = _app()
@@ -100,7 +100,7 @@ def _taken(sender: str | None, recipient: str | None) -> int:
         try:
             migrate.check()
             processes.check_clock()
-            mail_in_probe.forget(app.config["BYZANZ"])
+            mail_checks.forget(app.config["BYZANZ"])
             return _accept(app, sys.stdin.buffer.read(reply.LARGEST_MAIL + 1), sender, recipient)
         finally:
             engine.db.engine.dispose()

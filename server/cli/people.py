@@ -66,12 +66,12 @@ def _show(args: Namespace) -> None:
 
 
 def _export(args: Namespace) -> None:
-    from server.accounts import export
+    from server.accounts import personal_data
 
     with app_context():
         person_id = _person(args.email)
         with Path(args.out).open("wb") as file:
-            file.writelines(export.archive(person_id))
+            file.writelines(personal_data.archive(person_id))
 
 
 def _move(args: Namespace) -> None:
@@ -123,7 +123,7 @@ def _preview(person_id: int, new: str, *, join: bool) -> Iterator[str]:
 
 
 def _erase(args: Namespace) -> None:
-    from server.accounts import erasure
+    from server.accounts import personal_data
     from server.store import engine
 
     reason = _reason(args) if args.yes else ""
@@ -131,7 +131,7 @@ def _erase(args: Namespace) -> None:
         person_id = _person(args.email)
         if not args.yes:
             raise CommandError("this cannot be undone: add --yes and --reason TEXT", status=2)
-        emptied = erasure.erase_as_operator(person_id, reason, engine.utc_now())
+        emptied = personal_data.erase_as_operator(person_id, reason, engine.utc_now())
     print(
         "Erased."
         if emptied

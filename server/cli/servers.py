@@ -91,10 +91,10 @@ def add_checks(commands: Any) -> None:
 
 
 def _demo(args: Namespace) -> None:
-    from server.demo import run
+    from server import demo as server_demo
 
     players = args.players or min(4, max(rules_of(args.game).seats))
-    run.run(args.port, players, args.game, args.bot)
+    server_demo.run(args.port, players, args.game, args.bot)
 
 
 def _serve(args: Namespace) -> None:
@@ -106,9 +106,9 @@ def _serve(args: Namespace) -> None:
 
 def _web(args: Namespace) -> None:
     from server import config, create_app
-    from server.ops import requests, serve
+    from server.ops import metrics, serve
 
-    with requests.shared():
+    with metrics.shared():
         serve.web(create_app(config.load("mailing")), args.host, args.port, args.workers)
 
 
@@ -138,14 +138,14 @@ def _upgrade(_args: Namespace) -> None:
 
 def _doctor(args: Namespace) -> int:
     from server import create_app
-    from server.ops import doctor, restored
+    from server.ops import doctor
 
     if args.clock_is_right:
         _confirm_clock()
     lost = 0
     if args.after_restore is not None:
         with app_context():
-            lost = restored.run(Path(args.after_restore) if args.after_restore else None)
+            lost = doctor.after_restore(Path(args.after_restore) if args.after_restore else None)
     if args.mail is not None:
         return _trial_mail(args.mail)
     return doctor.run(create_app, check_all=args.check_all) | lost
@@ -153,21 +153,21 @@ def _doctor(args: Namespace) -> int:
 
 def _trial_mail(typed: str) -> int:
     from server import config, create_app
-    from server.ops import trial_mail
+    from server.ops import mail_checks
     from server.store import engine
     from server.validation import clean_address
 
     settings = config.load("mailing")
-    return trial_mail.run(create_app(settings), settings, clean_address(typed), engine.utc_now())
+    return mail_checks.send_trial(create_app(settings), settings, clean_address(typed), engine.utc_now())
 
 
 def _confirm_clock() -> None:
-    from server.scheduler import clockwork
+    from server.scheduler import loop
     from server.store import engine
 
     with app_context():
         print(
             "The clock is confirmed; deadlines run again."
-            if clockwork.confirm_clock(engine.utc_now())
+            if loop.confirm_clock(engine.utc_now())
             else "Nothing to do: the clock was not in doubt."
         )

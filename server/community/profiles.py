@@ -39,7 +39,7 @@ BOT_NAMES = (
     "Leontios", "Kassia", "Bardas", "Euphemia", "Philaretos", "Theodora", "Narses", "Prokopios", "Sophia", "Nikephoros",
     "Psellos", "Komnene", "Anthemios", "Photios", "Tribonian",
 )
-"""The bots of `server/lobby/names.py`, which this layer cannot import."""
+"""The bots of `server/lobby/create.py`, which this layer cannot import."""
 RESERVED = (
     "about", "account", "admin", "administrator", "anonymous", "api", "bot", "byzanz", "computer", "everybody",
     "former", "former player", "game master", "guest", "help", "host", "me", "mod", "moderator", "moderators",

@@ -9,16 +9,69 @@ from difflib import get_close_matches
 from email.utils import getaddresses, parseaddr
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
-from flask import current_app
+from flask import current_app, has_app_context
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict
 from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
 
-from server.config import home, urls
+from byzanz import games
+from byzanz.games import AnyRules
+from server.config import home
 from server.config.home import ConfigError as ConfigError
 from server.config.home import NoDatabase as NoDatabase
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def check_database(url: str) -> None:
+    """Reject the URL of a database that is neither on PostgreSQL nor a permanent SQLite file.
+
+    Raises:
+        ValueError: a one-line message says what is valid.
+    """
+    try:
+        parts = make_url(url)
+    except (ArgumentError, ValueError):
+        parts = None
+    if (
+        parts is None
+        or parts.drivername not in {"sqlite", "postgresql", "postgresql+psycopg"}
+        or not url.isprintable()
+    ):
+        raise ValueError(
+            "must look like postgresql://user:password@host/byzanz or sqlite:////folder/byzanz.db"
+        )
+    if parts.drivername == "sqlite":
+        name = parts.database or ""
+        if not name or name != name.strip() or name.startswith((":memory:", "file:")) or parts.host:
+            raise ValueError("must name a permanent file, like sqlite:////folder/byzanz.db")
+    elif " " in url or not 1 <= (5432 if parts.port is None else parts.port) <= 65535:
+        raise ValueError("contains a space, or a port outside 1 to 65535")
+
+
+def check_secrecy(mail_url: str) -> None:
+    """Reject a mail URL that leaves it unclear whether mail is encrypted in transit.
+
+    Raises:
+        ConfigError: a one-line message says what is valid.
+    """
+    parts = urlsplit(mail_url)
+    options = parse_qs(parts.query, keep_blank_values=True)
+    if set(options) - {"tls"} or options.get("tls", ["none"])[-1] not in {"starttls", "none", "smtps"}:
+        raise ConfigError(
+            "BYZANZ_MAIL_URL: the only option after the question mark is tls=starttls or tls=none"
+        )
+    open_to_all = parts.scheme == "smtp" and not options and parts.hostname not in LOOPBACK
+    if parts.password and open_to_all:
+        raise ConfigError(
+            "BYZANZ_MAIL_URL would send the password unencrypted: add ?tls=starttls (or ?tls=none if you accept that)"
+        )
+
+
+# ---- settings ----
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -83,7 +136,7 @@ class Settings(BaseSettings):
         if url.startswith("postgres://"):  # as hosting services write it
             url = "postgresql://" + url.removeprefix("postgres://")
         if url:
-            urls.check_database(url)
+            check_database(url)
         return url
 
     @field_validator("mail_url")
@@ -214,7 +267,7 @@ def read(role: Role = "any") -> Settings:
             "BYZANZ_MAIL_URL is not set: enter your mail server, e.g. smtp://user:password@host:587?tls=starttls"
         )
     if role == "mailing":
-        urls.check_secrecy(settings.mail_url)
+        check_secrecy(settings.mail_url)
     return _with_defaults(settings, folder)
 
 
@@ -338,3 +391,27 @@ def _engine_options(database_url: str) -> dict[str, object]:
         connect |= {"tcp_user_timeout": 60_000}
         return {"pool_pre_ping": True, "pool_timeout": 5, "connect_args": connect}
     return {}
+
+
+# ---- games that can be started ----
+
+
+def offered_games() -> tuple[AnyRules, ...]:
+    """Return the latest rules of the games that can be started; all if the setting names none that is installed."""
+    known = {rules.slug: rules for rules in games.latest()}
+    named = _named(settings()) if has_app_context() else ()
+    return tuple(known[slug] for slug in named if slug in known) or tuple(known.values())
+
+
+def game_warnings(settings: Settings) -> list[str]:
+    """Return lines about installed packages whose games cannot be played, and about unknown games in the setting."""
+    slugs = {rules.slug for rules in games.latest()}
+    lines = [f"the game {it.name} of {it.package} cannot be played: {it.reason}" for it in games.broken()]
+    missing = [slug for slug in _named(settings) if slug not in slugs]
+    if missing:
+        lines.append(f"BYZANZ_GAMES names games that are not installed: {', '.join(missing)}")
+    return lines
+
+
+def _named(settings: Settings) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(re.findall(r"[^\s,]+", settings.games.lower())))

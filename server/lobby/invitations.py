@@ -12,8 +12,8 @@ from server import play, validation
 from server.community import blocks
 from server.errors import Closed, NoSuchLink
 from server.lobby import notify, rematch
-from server.lobby.seats import check_asked, check_name_free, learn_name, seat_person, wait_for_players
-from server.lobby.time_control import NO_HOURS, OwnHours
+from server.lobby.create import check_asked, check_name_free, learn_name, seat_person, wait_for_players
+from server.lobby.settings import NO_HOURS, OwnHours
 from server.play import positions
 from server.play.moderation import has_looked
 from server.store import links

@@ -17,10 +17,9 @@ from sqlalchemy.orm import Session
 from server import play
 from server.community import blocks
 from server.errors import Closed, NotEverybody
-from server.lobby import names, notify
-from server.lobby.create import GameRequest, create_rows
-from server.lobby.seats import renumber, seat_person
-from server.lobby.time_control import TimeControl
+from server.lobby import create, notify
+from server.lobby.create import GameRequest, create_rows, renumber, seat_person
+from server.lobby.settings import TimeControl
 from server.play import positions
 from server.store import links, log
 from server.store.engine import reading, transaction
@@ -180,7 +179,7 @@ def _invite(session: Session, game: Game, host_id: int, now: datetime, *, seated
     notify.check_invitations(session, host_id, len(seats) - len(own), now)
     for seat in seats:
         if seat in own:
-            seat_person(session, game, seat, names.random_cut(), now, uncut=True)
+            seat_person(session, game, seat, create.random_cut(), now, uncut=True)
         else:
             notify.invite(session, seat, now)
     notify.begin_if_full(session, game, now)

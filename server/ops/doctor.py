@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
@@ -15,19 +18,128 @@ from sqlalchemy.orm import Session
 from byzanz import chance, record, umpire
 from byzanz.rules import ALL, Rules
 from server import config
-from server.config import ConfigError, Settings, zones
-from server.ops import database_checks, dns_checks, mail_checks, reach, surroundings
-from server.ops.finding import Finding, minute
+from server.config import ConfigError, Settings, home, zones
+from server.ops import checks, mail_checks
+from server.ops.checks import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart, minute
 from server.play import history, positions
 from server.scheduler import heartbeat
-from server.store import alerts, engine, links, processes
+from server.store import alerts, engine, links, log, migrate, processes
 from server.store.models import Alert, Entry, Game, Link, Outage, Person
+
+# ---- the database ----
+
+CAUSES = (
+    ("password authentication failed", "correct the password in BYZANZ_DATABASE_URL"),
+    ("no password supplied", "write user and password into BYZANZ_DATABASE_URL"),
+    ("pg_hba.conf", "allow this machine and user in pg_hba.conf of PostgreSQL"),
+    (
+        "permission denied",
+        "let this user own the database and its tables, or correct the user in BYZANZ_DATABASE_URL",
+    ),
+    ("does not exist", "create it in PostgreSQL (createdb, createuser), or correct BYZANZ_DATABASE_URL"),
+    ("connection refused", "start PostgreSQL, or correct host and port in BYZANZ_DATABASE_URL"),
+    ("could not translate host name", "correct the host in BYZANZ_DATABASE_URL, or the DNS"),
+    ("failed to resolve host", "correct the host in BYZANZ_DATABASE_URL, or the DNS"),
+    ("timeout expired", "let the network and firewalls reach PostgreSQL, or correct BYZANZ_DATABASE_URL"),
+    ("too many clients", "raise max_connections of PostgreSQL, or use a pooler (docs/scale.md)"),
+    ("remaining connection slots", "raise max_connections of PostgreSQL, or use a pooler (docs/scale.md)"),
+    ("malformed", "the file is damaged: stop Byzanz and restore a backup (byzanz restore)"),
+    ("not a database", "the file is damaged or another: restore a backup, or correct BYZANZ_DATABASE_URL"),
+    (
+        "disk i/o error",
+        "the disk fails: see the log of the kernel (dmesg), and restore a backup on a sound one",
+    ),
+    ("disk is full", "make room: without it no move can be stored"),
+    ("readonly database", "let this user write it, on a file system that is mounted writable"),
+    ("unable to open", "let this user read and write the file and its folder"),
+    ("locked", "another process holds its lock: stop it, or wait until it is done"),
+)
+"""What to do, by a part of what the driver says; the first that fits counts."""
+
+
+def tables(settings: Settings) -> Finding:
+    """Check that the database answers and is at the revision of this code; this runs in the application's context."""
+    try:
+        present, newest = migrate.current_revision(), migrate.head_revision()
+    except SQLAlchemyError as error:
+        return unusable(error)
+    try:
+        migrate.refuse_newer(present)
+    except ConfigError as error:
+        what, _, remedy = str(error).partition(": ")
+        return Finding(False, f"database: {what.removeprefix('the database is ')}", remedy)
+    if present is None and (other := checks.elsewhere(settings)):
+        remedy = f"set {home.HOME}={other} if that is yours; else run `byzanz upgrade`"
+        return Finding(False, f"the database is empty, but there is one in {other / home.DATABASE}", remedy)
+    if present != newest:
+        state = f"at revision {present}, not {newest}" if present else "empty"
+        return Finding(False, f"database: {state}", "run `byzanz upgrade`")
+    return Finding(True, f"database: {engine.db.engine.dialect.name}, at revision {present}")
+
+
+def unusable(error: SQLAlchemyError) -> Finding:
+    """Say what the driver reports, and what to do about it."""
+    line = migrate.error_line(error)
+    remedy = next((remedy for part, remedy in CAUSES if part in line.lower()), "check BYZANZ_DATABASE_URL")
+    return Finding(False, f"database: {line}", remedy)
+
+
+def database_findings(session: Session, settings: Settings, check_all: bool) -> Iterator[Finding]:
+    """Yield what is wrong with a database at the revision of this code.
+
+    Args:
+        check_all: also read every page of an SQLite file.
+    """
+    yield from _another_one(session, settings)
+    if session.get_bind().dialect.name == "postgresql":
+        yield _clock(session)
+    elif check_all:
+        yield _pages(session)
+
+
+def _another_one(session: Session, settings: Settings) -> Iterator[Finding]:
+    """Warn of an empty database beside another one, which is probably the right one."""
+    if session.scalar(select(func.count(Person.id))):
+        return
+    other = checks.elsewhere(settings)
+    if other is not None and _has_people(other / home.DATABASE):
+        file = config.database_file(settings)
+        what = f"nobody is in {file}, and there is another database in {other / home.DATABASE}"
+        yield Finding(False, what, f"set {home.HOME}={other} and restart, if players are missing their games")
+
+
+def _has_people(file: Path) -> bool:
+    """Whether anybody is in another database, which is only read."""
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM person LIMIT 1").fetchone() is not None
+    except sqlite3.Error:
+        return False
+
+
+def _clock(session: Session) -> Finding:
+    theirs = session.execute(text("SELECT clock_timestamp()")).scalar_one()
+    differs = engine.utc_now() - theirs.astimezone(UTC)
+    if abs(differs) > WRONG_CLOCK:
+        what = f"the clock of this machine is {apart(differs)} that of the database"
+        return Finding(False, what, CLOCK_REMEDY)
+    return Finding(True, "the clocks of this machine and of the database agree")
+
+
+def _pages(session: Session) -> Finding:
+    said = session.execute(text("PRAGMA quick_check(1)")).scalar_one()
+    if said != "ok":
+        return Finding(False, f"the database file is damaged ({said})", "stop Byzanz and restore a backup")
+    return Finding(True, "every page of the database file can be read")
+
+
+# ---- all findings ----
 
 SAMPLE = 1_000
 """Games whose logs are checked unless all are requested: the newest."""
 MOST_SHOWN = 20
 """Findings of one kind that are printed one by one."""
-CLOCK_REMEDY = "set the clock; once it is correct, run `byzanz doctor --clock-is-right`"
+OUTAGE_REMEDY = "set the clock; once it is correct, run `byzanz doctor --clock-is-right`"
 TRIGGERS = {
     "sqlite": {"entry_no_update", "entry_no_delete"},
     "postgresql": {"entry_no_change", "entry_no_truncate"},
@@ -66,23 +178,23 @@ def findings(make_app: Callable[[Settings], Flask], check_all: bool) -> Iterator
             return
     if missing := config.missing_key(settings):
         yield Finding(False, *missing.split(": ", 1))
-    yield from reach.clock(settings)
-    yield from surroundings.findings(settings)
+    yield from checks.clock(settings)
+    yield from checks.machine_findings(settings)
     file = config.database_file(settings)
     if file is None or file.exists():
         with make_app(settings).app_context():
-            tables = database_checks.tables(settings)
-            yield tables
-            if tables.ok:
+            existing = tables(settings)
+            yield existing
+            if existing.ok:
                 yield from _looked_at(settings, check_all)
             if settings.mail_url:
-                yield from _outgoing(settings, tables.ok)
+                yield from _outgoing(settings, existing.ok)
             engine.db.engine.dispose()
     else:
-        yield surroundings.no_database(settings)
+        yield checks.no_database(settings)
         if settings.mail_url:
-            yield reach.mail_server(settings)
-    yield from reach.proxy(settings)
+            yield checks.mail_server(settings)
+    yield from checks.proxy(settings)
 
 
 def _looked_at(settings: Settings, check_all: bool) -> Iterator[Finding]:
@@ -90,20 +202,20 @@ def _looked_at(settings: Settings, check_all: bool) -> Iterator[Finding]:
     try:
         yield from _database_findings(settings, engine.utc_now(), check_all)
     except SQLAlchemyError as error:
-        yield database_checks.unusable(error)
+        yield unusable(error)
 
 
 def _outgoing(settings: Settings, tables_ok: bool) -> Iterator[Finding]:
-    server = reach.mail_server(settings)
+    server = checks.mail_server(settings)
     yield server
     if server.ok and tables_ok:
         yield mail_checks.relay(settings)
-    yield from dns_checks.findings(settings)
+    yield from checks.dns_findings(settings)
 
 
 def _database_findings(settings: Settings, now: datetime, check_all: bool) -> Iterator[Finding]:
     with engine.reading() as session:
-        yield from database_checks.findings(session, settings, check_all)
+        yield from database_findings(session, settings, check_all)
         yield _triggers(session)
         if not config.missing_key(settings):
             yield _secret_key(session)
@@ -251,7 +363,7 @@ def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator
     for part in heartbeat.PARTS:
         if heartbeat.is_ahead(session, part, now):
             what = f"the last heartbeat of the {part} lies in the future: the clock was set back"
-            yield Finding(False, what, CLOCK_REMEDY)
+            yield Finding(False, what, OUTAGE_REMEDY)
         elif heartbeat.is_silent(session, part, now, settings.tick):
             remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped until then"
             yield Finding(False, f"no heartbeat from the {part}", remedy)
@@ -276,7 +388,7 @@ def _alerts(session: Session) -> Iterator[Finding]:
     for alert in open_ones[:MOST_SHOWN]:
         remedy = "fix the cause, then clear the alert on the moderation desk"
         if alert.key == alerts.CLOCK_JUMPED:
-            remedy = CLOCK_REMEDY
+            remedy = OUTAGE_REMEDY
         elif alert.key.startswith((processes.DATABASE_CLOCK, processes.MACHINE_CLOCK)):
             remedy = "set that clock; the alert ends by itself"
         elif alert.text.code == "mail_blocked":
@@ -285,3 +397,39 @@ def _alerts(session: Session) -> Iterator[Finding]:
         yield Finding(False, f"alert since {minute(alert.at)}{place}: {alert.text}", remedy)
     if not open_ones:
         yield Finding(True, "no alerts")
+
+
+# ---- after a backup was restored ----
+
+NONE_MISSING = "no returned email and no opened link quotes an entry that the logs lack"
+
+
+def after_restore(file: Path | None) -> int:
+    """Print the games whose logs lack an entry that an email quotes; those found in the file are reported first.
+
+    Args:
+        file: a log or a mailbox of the mail server, which holds the Message-IDs of our emails.
+
+    Returns:
+        0 if there are none, else 1.
+    """
+    if file is not None:
+        with file.open(encoding="latin-1") as lines:
+            for line in lines:
+                log.report_missing(line, engine.utc_now())
+    with engine.reading() as session:
+        findings = [_finding(session, head) for head in log.reported(session)]
+    for finding in findings or [Finding(True, NONE_MISSING)]:
+        print(finding, flush=True)
+    return 1 if findings else 0
+
+
+def _finding(session: Session, head: log.Head) -> Finding:
+    game = session.get(Game, head.game_id)
+    stands = "the database has no such game"
+    if game is not None:
+        stands = f"the log ends at {game.head}" if game.head < head.seq else "the log has another entry there"
+    remedy = "restore a newer backup, or tell the players which moves were lost"
+    return Finding(
+        False, f"game {head.game_id}, entry {head.seq} was emailed as {head.hash}…, but {stands}", remedy
+    )

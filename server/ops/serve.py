@@ -23,11 +23,11 @@ from sqlalchemy.orm import configure_mappers
 from waitress.server import create_server
 
 from server import config, i18n
-from server.config import ConfigError, Settings, offered
+from server.config import ConfigError, Settings
 from server.mail.incoming import lmtp
-from server.ops import logs, mail_in_probe
+from server.ops import logs, mail_checks
 from server.ops.slow_clients import MOST_CONNECTIONS, Channel, Worker, is_answered
-from server.scheduler.clockwork import Scheduler
+from server.scheduler.loop import Scheduler
 from server.store import engine, migrate
 
 LOGGER = logging.getLogger(__name__)
@@ -241,7 +241,7 @@ def mail_in(app: Flask, host: str, port: int) -> None:
     _prepare(app, migrate.check)
     with listening(host, port) as listener:
         listener.listen()
-        mail_in_probe.note(_settings(app), listener)
+        mail_checks.note(_settings(app), listener)
         print(
             f"Byzanz is receiving email by LMTP on {_host_and_port(listener)}. Press Ctrl-C to stop.",
             flush=True,
@@ -287,7 +287,7 @@ def exit_on_sigterm() -> None:
 def _prepare(app: Flask, database: Callable[[], object]) -> None:
     logs.log_to_stderr(_settings(app))
     exit_on_sigterm()
-    for line in (*config.unknown(), *offered.warnings(_settings(app))):
+    for line in (*config.unknown(), *config.game_warnings(_settings(app))):
         LOGGER.warning(line)
     with app.app_context():
         database()

@@ -22,7 +22,7 @@ from server import play
 from server.accounts import addresses
 from server.community import profiles, reports, results
 from server.errors import Refused
-from server.lobby import expiry, organiser, rematch, trials, wishes
+from server.lobby import open_tables, organiser, rematch, visitors
 from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
@@ -264,7 +264,7 @@ def tick_purge(now: datetime, tick: float) -> int:
     with reading() as session:
         enforced = heartbeat.enforced_until(session, now, tick) is not None
     purges = (
-        *(receive.purge, profiles.purge, people.purge, trials.end_old),
+        *(receive.purge, profiles.purge, people.purge, visitors.end_old),
         *(reports.purge, submissions.purge, outbox.purge),
     )
     # An erasure may have found a reader in the way of the first.
@@ -296,7 +296,7 @@ def tick_tables(now: datetime, tick: float) -> int:
     """
     with reading() as session:
         until = heartbeat.enforced_until(session, now, tick)
-    return expiry.tend_open_tables(until) + wishes.tell(until) if until is not None else 0
+    return organiser.tend_open_tables(until) + open_tables.tell(until) if until is not None else 0
 
 
 def tick_results(now: datetime, tick: float) -> int:

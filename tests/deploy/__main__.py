@@ -21,7 +21,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from server.demo.smtp_sink import free_port
+from server.demo import free_port
 from tests.deploy.people import Mailbox, Web, sign_in, whole_game
 from tests.deploy.programs import (
     PEOPLE,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from server.demo.smtp_sink import free_port
+from server.demo import free_port
 from tests.support import postfix
 from tests.support.folders import ROOT
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from email import message_from_bytes
 from pathlib import Path
 
-from server.demo.smtp_sink import free_port
+from server.demo import free_port
 from tests.deploy.programs import Failed, running, wait
 from tests.support import postfix
 from tests.support.folders import ROOT

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from byzanz.games import rules_of
 from server import validation
 from server.errors import InvalidInput
-from server.lobby import names
+from server.lobby import create
 from server.store import people
 from server.validation import Guest
 
@@ -159,8 +159,8 @@ def test_any_text_of_guests_is_read_or_refused(text: str) -> None:
 
 def test_offered_names_and_cuts_pass_their_own_checks() -> None:
     for _ in range(200):
-        assert validation.clean_cut(names.random_cut())
-        assert validation.clean_name(names.random_game_name())
+        assert validation.clean_cut(create.random_cut())
+        assert validation.clean_name(create.random_game_name())
 
 
 @pytest.mark.parametrize(("slug", "count", "needs"), [("byzanz", 2, "3 to 6"), ("byzanz", 7, "3 to 6")])

@@ -21,7 +21,7 @@ from server import play, validation
 from server.accounts import absences
 from server.config import zones
 from server.errors import InvalidInput
-from server.mail.outgoing import batching, digest
+from server.mail.outgoing import digest, relevance
 from server.mail.outgoing.deliver import deliver
 from server.ops import doctor, explain
 from server.play import clock, turns
@@ -137,7 +137,7 @@ def test_every_page_answers_as_if_none_were_set(app: Flask) -> None:
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # one says more than PostgreSQL stores
 def test_every_kind_of_email_is_sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     there = scene(app, engine.utc_now())
-    monkeypatch.setattr(batching, "MERGED_INTO", {})  # each by itself
+    monkeypatch.setattr(relevance, "MERGED_INTO", {})  # each by itself
     birds = Pigeons()
     with app.app_context():
         with engine.transaction() as session:

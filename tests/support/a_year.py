@@ -13,9 +13,9 @@ from sqlalchemy import select
 from byzanz.games import latest
 from server import play
 from server.errors import Refused
-from server.lobby import create, invitations, offers, organiser, rematch, wishes
-from server.lobby.tables import Wanted
-from server.lobby.time_control import TimeControl
+from server.lobby import create, invitations, open_tables, organiser, rematch, vacancies
+from server.lobby.open_tables import Wanted
+from server.lobby.settings import TimeControl
 from server.play import positions
 from server.play.moderation import Newcomer
 from server.play.powers import Asker
@@ -51,7 +51,7 @@ class Year(Company):
         super().__post_init__()
         self.recorders = [heartbeat.HeartbeatRecorder(part, BEAT) for part in heartbeat.PARTS]
         for person in self.alive:
-            wishes.add(person, Wanted(), self.now)
+            open_tables.add(person, Wanted(), self.now)
 
     def live(self) -> None:
         """Let the time pass until all games are over."""
@@ -266,12 +266,12 @@ class Year(Company):
     def _offer(self, game_id: str, seat: int) -> None:
         life, person = self.lives[game_id], self.draw.choice(self.alive)
         with suppress(Refused):
-            offers.offer_as_moderator(game_id, seat, Asker(self.mia, "away"), self.now)
+            vacancies.offer_as_moderator(game_id, seat, Asker(self.mia, "away"), self.now)
         with engine.reading() as session:
             apart = self.hidden(session.get_one(Game, game_id), person)
         former = life.seated.get(seat)
         with self.noted():
-            offers.take(game_id, seat, person, self.names[person], self.now)
+            vacancies.take(game_id, seat, person, self.names[person], self.now)
             assert not apart, "a blocked person took a seat"
             self._gone(game_id, former)
             self.takes(game_id, seat, person)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from server.mail.outgoing import batching
+from server.mail.outgoing import relevance
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, links, outbox
 from server.store.models import Game, Mail, Person, Presence, Word
@@ -128,7 +128,7 @@ def mails() -> Iterator[Shown]:
     """Return the HTML of every email that is sent."""
     birds = Pigeons()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "MERGED_INTO", {})  # each by itself, told along with no other
+        patch.setattr(relevance, "MERGED_INTO", {})  # each by itself, told along with no other
         while deliver(engine.utc_now(), birds):
             pass
     with engine.reading() as session:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from server.lobby import create
-from server.lobby.time_control import TimeControl
+from server.lobby.settings import TimeControl
 from server.store import engine, links, outbox, people
 from server.store.engine import Base
 from server.store.models import Game, Link, Mail, Person, Seat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from server.scheduler import clockwork, heartbeat, jobs
+from server.scheduler import heartbeat, jobs, loop
 from tests.conftest import NOW
 from tests.support.ticks import TICK
 
@@ -24,7 +24,7 @@ class Machine:
 
     def send_heartbeats(self) -> None:
         for recorder in self.recorders:
-            clockwork.record_heartbeat(recorder, self.now, self.steady)
+            loop.record_heartbeat(recorder, self.now, self.steady)
 
     def wait(self, span: timedelta) -> None:
         self.now += span

@@ -15,7 +15,7 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 
-from server.demo.smtp_sink import LOOPBACK, free_port
+from server.demo import LOOPBACK, free_port
 from server.mail.outgoing.smtp import MailServer, Message, Transport
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import play
-from server.mail.outgoing import compose, deliver, mail_links, relevance
+from server.mail.outgoing import compose, deliver, relevance, view
 from server.mail.outgoing.compose import ComposedMail
 from server.mail.text import wrapped
 from server.play import positions, turns
@@ -133,7 +133,7 @@ def statuses() -> dict[str, str]:
 def compose_again(session: Session, mail: Mail, now: datetime) -> ComposedMail:
     """Compose an email as it would be sent now, whether it was sent before or not."""
     rows = relevance.load_rows(session, mail, now)
-    mail_links.issue_links(session, rows, now)
-    found = mail_links.existing_links(session, rows)
+    view.issue_links(session, rows, now)
+    found = view.existing_links(session, rows)
     assert found is not None
     return compose.compose(session, rows, found, now)

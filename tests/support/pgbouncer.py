@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import make_url
 
-from server.demo.smtp_sink import LOOPBACK, free_port
+from server.demo import LOOPBACK, free_port
 from tests.support.folders import ROOT
 from tests.torture.databases import folder
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from server.demo.smtp_sink import free_port
+from server.demo import free_port
 from tests.support.folders import ROOT
 
 PATIENCE = 60.0

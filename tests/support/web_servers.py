@@ -12,7 +12,7 @@ from waitress import wasyncore
 from waitress.server import create_server
 from werkzeug.exceptions import NotFound
 
-from server.demo.smtp_sink import LOOPBACK
+from server.demo import LOOPBACK
 from server.store import engine
 
 

@@ -18,9 +18,9 @@ import time_machine
 from flask import Flask
 
 from server import create_app
-from server.demo.smtp_sink import Inbox, free_port
+from server.demo import Inbox, free_port
 from server.mail.outgoing.smtp import Transport, parse_mail_url
-from server.scheduler import clockwork, heartbeat, jobs
+from server.scheduler import heartbeat, jobs, loop
 from server.store import engine
 from tests.conftest import NOW, settings
 from tests.support.web_servers import below, serving
@@ -55,7 +55,7 @@ class World:
         now = engine.utc_now()
         with self.app.app_context():
             for part in heartbeat.PARTS:
-                clockwork.record_heartbeat(heartbeat.HeartbeatRecorder(part, TICK), now, now.timestamp())
+                loop.record_heartbeat(heartbeat.HeartbeatRecorder(part, TICK), now, now.timestamp())
             jobs.tick_turns(now, TICK)
             jobs.tick_reminders(now)
             with Transport(parse_mail_url(self.inbox.url), "byzanz.test") as transport:

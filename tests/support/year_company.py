@@ -9,7 +9,7 @@ import time_machine
 from flask import Flask
 from sqlalchemy import select
 
-from server.accounts import absences, erasure
+from server.accounts import absences, personal_data
 from server.community import blocks, talk
 from server.community.talk import public_id
 from server.errors import Refused
@@ -155,7 +155,7 @@ class Company(Chronicle):
             self.erased.add(person)
             for game_id, seat in theirs:
                 self.lives[game_id].holders[seat] = None
-            erasure.erase(person, self.now)
+            personal_data.erase(person, self.now)
         self.blocked = {pair for pair in self.blocked if person not in pair}
         self.muted = {pair for pair in self.muted if person not in pair}
         self.broken.pop(person, None)

@@ -117,14 +117,14 @@ def _app(breaks: str | None) -> Any:
 
 def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
     """Do what a scheduler does, repeatedly, and write the heartbeats of the web too."""
-    from server.scheduler import clockwork, heartbeat, jobs
+    from server.scheduler import heartbeat, jobs, loop
 
     with _app(breaks):
         jobs.DUE_AT_ONCE = AT_ONCE
         recorders = [heartbeat.HeartbeatRecorder(part, BEAT) for part in heartbeat.PARTS]
         while True:
             for recorder in recorders:
-                clockwork.record_heartbeat(recorder, clock.now(), clock.steady())
+                loop.record_heartbeat(recorder, clock.now(), clock.steady())
             jobs.tick_turns(clock.now(), BEAT)
             jobs.tick_reminders(clock.now())
             time.sleep(0.02)
@@ -132,14 +132,14 @@ def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
 
 def _drain(clock: Time, path: Path, breaks: str | None) -> int:
     """Tick at one time until nothing is played any more, and record that time; return 1 if there is no end to it."""
-    from server.scheduler import clockwork, heartbeat, jobs
+    from server.scheduler import heartbeat, jobs, loop
 
     with _app(breaks):
         recorders = [heartbeat.HeartbeatRecorder(part, BEAT) for part in heartbeat.PARTS]
         now, steady = clock.now(), clock.steady()
         for _ in range(MANY_TICKS):
             for recorder in recorders:
-                clockwork.record_heartbeat(recorder, now, steady)
+                loop.record_heartbeat(recorder, now, steady)
             if jobs.tick_turns(now, BEAT) == 0:
                 Journal(path).write("end", at=now.isoformat(), slack=SLOW * RATE)
                 return 0

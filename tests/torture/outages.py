@@ -171,7 +171,7 @@ class World:
                 self.recorders[part] = heartbeat.HeartbeatRecorder(part, BEAT)
 
     def _beat(self) -> None:
-        from server.scheduler import clockwork, heartbeat
+        from server.scheduler import heartbeat, loop
 
         for part in [part for part in self.recorders if part not in self.away]:
             last = self.last.get(part, self.true)
@@ -179,12 +179,12 @@ class World:
                 self.noted.write("down", part=part, since=last.isoformat(), to=self.true.isoformat())
                 if self.draw.random() < 0.5:  # it was restarted; otherwise the machine has slept
                     self.recorders[part] = heartbeat.HeartbeatRecorder(part, BEAT)
-            clockwork.record_heartbeat(self.recorders[part], self.now, self.steady)
+            loop.record_heartbeat(self.recorders[part], self.now, self.steady)
             self.last[part] = self.true
 
     def _jump(self) -> None:
         """Let the clock jump; later it is corrected, or a moderator confirms it."""
-        from server.scheduler import clockwork
+        from server.scheduler import loop
         from server.store import alerts, engine
 
         if self.doubt is None and not self.away and self.draw.random() < self._odds("jump", JUMP):
@@ -198,7 +198,7 @@ class World:
             with engine.reading() as session:
                 stands = alerts.find_open(session, alerts.CLOCK_JUMPED)
             if stands:
-                clockwork.confirm_clock(self.now)
+                loop.confirm_clock(self.now)
             self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())
 
     def _work(self) -> None:
@@ -314,12 +314,12 @@ class World:
 
 def _plain(session: Any, found: Any, _doors: Any, now: datetime) -> Any:
     """Compose an email without its text, which has nothing to do with time and takes most of it."""
-    from server.mail.outgoing import context
+    from server.mail.outgoing import view
     from server.mail.outgoing.compose import ComposedMail, message_id
     from server.mail.outgoing.smtp import Message
 
     content = f"Message-ID: {message_id(found.mail.key)}\r\n\r\n".encode()
-    times = context.turn_times(session, found, now)
+    times = view.turn_times(session, found, now)
     return ComposedMail(Message("games@byzanz.test", found.person.email, content), times)
 
 

@@ -88,7 +88,7 @@ def _lay(wish: Wish, answer: Connection) -> None:
 def _begin(wish: Wish, number: int) -> Table:
     from server import play
     from server.lobby import create
-    from server.lobby.time_control import TimeControl
+    from server.lobby.settings import TimeControl
     from server.play import positions
     from server.store import engine, links, people
     from server.validation import Guest

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from server import create_app, play
-from server.lobby import create, names
-from server.lobby.time_control import TimeControl
+from server.lobby import create
+from server.lobby.settings import TimeControl
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Message
@@ -127,7 +127,7 @@ def _begin() -> str:
     """Always deal the same cards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(create, "secrets", SimpleNamespace(token_bytes=bytes))
-        patch.setattr(names, "random_cut", lambda: "the same cut")
+        patch.setattr(create, "random_cut", lambda: "the same cut")
         return create.quick_game(slug="byzanz", players=PEOPLE, time_control=PACE, start=True, now=NOW)
 
 

@@ -9,7 +9,7 @@ import waitress.server
 
 import server.cli
 import server.ops.serve
-import server.scheduler.clockwork
+import server.scheduler.loop
 import server.web.setup
 
 __all__ = ["gunicorn", "psycopg", "server", "sqlalchemy", "waitress"]

@@ -18,8 +18,8 @@ from typing import Literal
 
 from flufl.bounce import all_failures
 
-from server.mail import causes, envelope
-from server.mail.incoming import automatic, mime, reply
+from server.mail import causes, deliverability
+from server.mail.incoming import mime, reply
 from server.mail.incoming.mime import Part
 from server.mail.text import quoted
 from server.store.facts import Fact
@@ -83,7 +83,9 @@ def reported_mail_id(raw: bytes) -> int | None:
     """Return the id of our mail that a report quotes: complaints all arrive at one address."""
     message = mime.parse(raw[:LARGEST_REPORT])
     for part in mime.walk(message):
-        found = envelope.mail_id_in(" ".join(value for _name, value in part.headers) + " " + part.text())
+        found = deliverability.mail_id_in(
+            " ".join(value for _name, value in part.headers) + " " + part.text()
+        )
         if found is not None:
             return found
     return None
@@ -110,7 +112,7 @@ def parse_report(raw: bytes, envelope_sender: str, recipient: str = "") -> Bounc
     verdict = verdict or _from_text(message)
     if verdict.kind != "nothing" or verdict == DELIVERED or _is_answer(message, recipient):
         return verdict
-    by_a_server = status is not None or automatic.is_null(envelope_sender)
+    by_a_server = status is not None or reply.is_null(envelope_sender)
     if not by_a_server:
         return verdict
     return _from_old_format(message, recipient) or _from_text(message, by_a_server=True)
@@ -120,7 +122,7 @@ def _is_answer(message: Part, recipient: str) -> bool:
     """Whether an autoresponder or the recipient wrote the mail: mail servers report in their own names."""
     sender, _name = reply.author(message)
     own = bool(recipient) and _same(sender, recipient)
-    return own or automatic.answers_by_itself(message) or automatic.is_absence(message)
+    return own or reply.answers_by_itself(message) or reply.is_absence(message)
 
 
 def _same(address: str, recipient: str) -> bool:
@@ -207,7 +209,7 @@ def _from_text(message: Part, by_a_server: bool = False) -> BounceReport:
     sender, _name = reply.author(message)
     text, subject = _words(message), reply.subject(message)
     certain = _is_by_a_mail_server(message, sender, text)
-    if not certain and (automatic.answers_by_itself(message) or not by_a_server):
+    if not certain and (reply.answers_by_itself(message) or not by_a_server):
         return BounceReport("nothing", Fact("no_report"))
     told = text if certain else "\n".join(line for line in text.split("\n") if _is_reply(line))
     lasting = [found[1] for found in (_STATUS.search(told), _CODE.search(told)) if found]

@@ -1,8 +1,4 @@
-"""Processing incoming mail: moves and orders are played, words are said, bounces and complaints are handled.
-
-A mail is delivered at least once. It is recorded before anything is done about it, processing it twice has the effect
-of once, and it is marked as done in the transaction that queues the answer.
-"""
+"""Processing incoming mail: moves and orders are played, words are said, bounces and complaints are handled."""
 
 from __future__ import annotations
 
@@ -13,14 +9,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parseaddr
 
+import dkim
+import dns.exception
+import dns.resolver
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from server.config import settings
-from server.mail import deliverability, envelope, subscriptions
-from server.mail.incoming import bounces, commands, reply, signatures, words
+from server.mail import deliverability, subscriptions
+from server.mail.incoming import bounces, commands, mime, reply
+from server.mail.incoming import talk as incoming_talk
 from server.mail.incoming.reply import Reply
-from server.mail.incoming.words import Outcome
+from server.mail.incoming.talk import Outcome
 from server.mail.outgoing.smtp import ascii_domain
 from server.play.positions import NoRules, on_hold
 from server.store import links, log, outbox, people, totals
@@ -28,6 +28,64 @@ from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
 from server.store.models import IncomingMail, Mail, Person
+
+# ---- signatures of the trial mail ----
+
+SECONDS = 5.0
+"""How long one question to the DNS may take."""
+MOST = 5
+"""Signatures that are checked."""
+PASS, NONE = "pass", "none"
+"""What is said of a right signature, and of an email without one."""
+
+
+def checked(raw: bytes) -> Fact:
+    """Return what the signatures of an email are worth for the domain of its author; one that is right is enough.
+
+    Args:
+        raw: the email as received.
+    """
+    message = mime.parse(raw)
+    author = reply.author(message)[0].rpartition("@")[2].lower()
+    said = [
+        _verified(raw, number, author)
+        for number in range(min(MOST, len(message.all_headers("dkim-signature"))))
+    ]
+    best = PASS if PASS in said else said[0] if said else NONE
+    return Fact("dkim", {"domain": author, "said": best})
+
+
+def _verified(raw: bytes, number: int, author: str) -> str:
+    """Return PASS, or why a signature does not count for the author's domain."""
+    try:
+        signature = dkim.DKIM(raw, timeout=int(SECONDS))
+        right = signature.verify(number, dnsfunc=_key)
+        domain = (signature.domain or b"").decode("ascii", "replace").lower()
+    except dkim.DKIMException as error:
+        return f"{error}"[:200] or type(error).__name__
+    if not right:
+        return f"the signature of {domain} does not fit the published key"
+    if domain != author and not author.endswith(f".{domain}"):
+        return f"the signature is of {domain}, another domain"
+    return PASS
+
+
+def _key(name: bytes, timeout: int = int(SECONDS)) -> bytes | None:
+    """Return the key that the DNS publishes under a name."""
+    asked = name.decode("ascii", "replace")
+    try:
+        answer = resolver().resolve(asked, "TXT", lifetime=timeout)
+    except (dns.exception.DNSException, OSError):
+        return None
+    return b"".join(next(iter(answer)).strings)
+
+
+def resolver() -> dns.resolver.Resolver:
+    """Return whom to ask: this machine's own resolver."""
+    return dns.resolver.Resolver()
+
+
+# ---- what becomes of a mail ----
 
 LOGGER = logging.getLogger(__name__)
 IN_PROGRESS = Fact("in_hand")
@@ -86,7 +144,7 @@ def _receive(raw: bytes, sender: str, recipient: str, local: str, now: datetime)
             if mail_id is None
             else _report(raw, sender, recipient, mail_id, now)
         )
-    mail_id = envelope.mail_id_in(recipient)
+    mail_id = deliverability.mail_id_in(recipient)
     if mail_id is None:
         raise NoSuchAddress
     return _report(raw, sender, recipient, mail_id, now)
@@ -128,8 +186,8 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime
     if row is None:
         return _left_alone("repeated", "seen before")
     report = bounces.parse_report(raw, sender, _reader(mail_id))
-    if mail_id == envelope.TRIAL and report.kind == "nothing":
-        report = replace(report, diagnostic=signatures.checked(raw))
+    if mail_id == deliverability.TRIAL and report.kind == "nothing":
+        report = replace(report, diagnostic=checked(raw))
     mail: Mail | None = None
     if report.kind in ("failed", "expired", "ours"):
         mail = deliverability.handle_bounce(mail_id, report.diagnostic, now, cause=report.kind)
@@ -192,19 +250,23 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
         unasked = Outcome(fault=_no_reply())
         return _finish(row, access, "refused", unasked.as_fact(), now, unasked, talk, seldom=True)
     try:
-        asked = words.read_talk(access, message.lines) if talk else words.read_reply(access, message.lines)
-        understood = words.is_understood(access, asked)
+        asked = (
+            incoming_talk.read_talk(access, message.lines)
+            if talk
+            else incoming_talk.read_reply(access, message.lines)
+        )
+        understood = incoming_talk.is_understood(access, asked)
     except NoRules as missing:
         held = Outcome(fault=on_hold(missing))
         return _finish(row, access, held.kind, held.as_fact(), now, held, talk, seldom=True)
-    if message.doubt is not None and not words.is_understood(access, asked, wholly=True):
+    if message.doubt is not None and not incoming_talk.is_understood(access, asked, wholly=True):
         return _finish(row, access, "auto", Fact("ignored", {"why": message.doubt}), now)
     if understood and not asked.only_words:
         people.note(person.id, now, access.game.id)
         people.store()
     if understood:
         deliverability.mark_reachable(person.id, now)
-    done = words.carry_out(access, asked, row, now)
+    done = incoming_talk.carry_out(access, asked, row, now)
     done.cut = done.said and message.doubtful
     told = done if done.needs_answer else None
     return _finish(row, access, done.kind, done.as_fact(), now, told, talk, seldom=not understood)

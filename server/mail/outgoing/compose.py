@@ -19,11 +19,11 @@ from sqlalchemy.orm import Session
 from server import i18n, play
 from server.config import settings
 from server.i18n import N_
-from server.mail import deliverability, envelope
-from server.mail.outgoing import context, digest, message, relevance
-from server.mail.outgoing.mail_links import MailLinks
+from server.mail import deliverability
+from server.mail.outgoing import digest, relevance, smtp, view
 from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import Message
+from server.mail.outgoing.view import MailLinks
 from server.mail.text import one_line, wrapped
 from server.play import turns as play_turns
 from server.store import log, outbox
@@ -68,9 +68,9 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
     Raises:
         Broken: the game's log does not replay.
     """
-    times = context.turn_times(session, rows, now)
+    times = view.turn_times(session, rows, now)
     with force_locale(_language(session, rows)), i18n.read_at(now):
-        variables = context.template_context(session, rows, mail_links, times)
+        variables = view.template_context(session, rows, mail_links, times)
         if rows.mail.kind in digest.OVERVIEWS:
             variables |= digest.overview_context(session, rows.mail, mail_links.seats, now)
         plain = _headers(session, rows, mail_links) | {
@@ -79,16 +79,16 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
         }
         text, html = _render(variables)
     name, sender = parseaddr(settings().mail_from)
-    sender, recipient = message.reachable(sender), message.reachable(rows.person.email or "")
+    sender, recipient = smtp.reachable(sender), smtp.reachable(rows.person.email or "")
     headers = (
-        message.header("From", one_line(name), sender),
-        message.header("To", one_line(str(_name(rows))), recipient),
-        *(message.header(*each) for each in plain.items()),
+        smtp.header("From", one_line(name), sender),
+        smtp.header("To", one_line(str(_name(rows))), recipient),
+        *(smtp.header(*each) for each in plain.items()),
     )
     # Derived, not random: every copy is identical.
     boundary = f"=_{_unique(rows.mail.key)}"
-    content = message.content(headers, text, html, boundary)
-    made = Message(envelope.envelope_sender(rows.mail.id) or sender, recipient, content)
+    content = smtp.content(headers, text, html, boundary)
+    made = Message(deliverability.envelope_sender(rows.mail.id) or sender, recipient, content)
     lost = rows.person.unreachable
     mends = (
         lost is not None
@@ -106,7 +106,7 @@ def _name(rows: MailRows) -> str:
 
 def _language(session: Session, rows: MailRows) -> str:
     """Return the language of a mail: its reader's, else the one it was requested in, else the organiser's."""
-    organiser = context.person_at(session, rows.table, rows.table.game.organiser_id) if rows.table else None
+    organiser = view.person_at(session, rows.table, rows.table.game.organiser_id) if rows.table else None
     requested_language = outbox.details(rows.mail).get("language")
     candidates = (rows.person.language, requested_language, organiser.language if organiser else None)
     return next((code for code in candidates if code in i18n.NAMES), i18n.DEFAULT)

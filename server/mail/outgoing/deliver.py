@@ -19,10 +19,9 @@ from typing import Protocol
 
 from server import play
 from server.mail import deliverability
-from server.mail.outgoing import batching, digest, mail_links, relevance
-from server.mail.outgoing.batching import Postponed
+from server.mail.outgoing import digest, relevance, view
 from server.mail.outgoing.compose import ComposedMail, compose
-from server.mail.outgoing.relevance import AddressSuppressed, Outdated
+from server.mail.outgoing.relevance import AddressSuppressed, Outdated, Postponed
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play.positions import NO_RULES
@@ -173,17 +172,17 @@ def _write(mail: MailRow, now: datetime) -> ComposedMail:
         if beside is None:
             raise Outdated(Fact("told_by_another"))
         rows = relevance.load_rows(session, mail, now, beside)
-        batching.check_sendable(rows, now)
+        relevance.check_sendable(rows, now)
         held = rows.game.quarantine if rows.game is not None else None
         if held and held.code != NO_RULES:
             raise TemporaryFailure(Fact("quarantined"))
         if held and mail.kind != "answer":  # an answer needs no rules to say so
             raise Postponed(now + WITHOUT_RULES)
-        found = mail_links.existing_links(session, rows)
+        found = view.existing_links(session, rows)
         if found is not None:
             return compose(session, rows, found, now)
     with transaction() as session:
-        mail_links.issue_links(session, relevance.load_rows(session, mail, now), now)
+        view.issue_links(session, relevance.load_rows(session, mail, now), now)
     return _write(mail, now)
 
 

@@ -1,4 +1,4 @@
-"""Whether a queued mail is still true when it is about to be sent, and whether its reader wants it."""
+"""Whether a mail is still relevant when it is to be sent, whether it waits, and which mails are sent as one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from sqlalchemy.orm import Session
 
 from server import play
 from server.community import blocks
+from server.config.zones import zone_of
 from server.mail.outgoing import said
+from server.play import clock
 from server.play.game import Table, load
 from server.store import mail_kinds, outbox
 from server.store.facts import Fact
@@ -235,3 +237,63 @@ CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
     "talk": _is_talk_news,
 }
 """For each kind of mail, why it is outdated, or None; mails of other kinds report the past and stay true."""
+
+
+# ---- mails that are sent as one ----
+
+IMMEDIATE = REQUESTED | {"turn", "digest"}
+"""Mails that are sent in quiet hours, too: no clock counts those hours, and a digest has a time of its own."""
+MERGED_INTO = {
+    "act": {"turn", "over", "act"},
+    "timeout": {"turn", "over", "timeout"},
+    "answered": {"answered"},
+    "held": {"held"},
+    "talk": {"turn", "over", "talk"},
+}
+"""For each kind of mail, the kinds of mail about the same game to the same reader that can include its news; held
+invitations to all games are told in one."""
+
+
+class Postponed(Exception):
+    """The mail is to be sent, but not before `until`."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(until)
+        self.until = until
+
+
+def check_sendable(rows: MailRows, now: datetime) -> None:
+    """Check that a relevant mail may be sent now.
+
+    Raises:
+        Postponed: it is the reader's quiet hours, or another mail with the same news waits.
+    """
+    if rows.mail.kind not in IMMEDIATE and (end := _quiet_until(rows, now)) is not None:
+        raise Postponed(end)
+    kinds = MERGED_INTO.get(rows.mail.kind, ())
+    for other in rows.beside:
+        if other.kind in kinds and _covers(rows, other, rows.mail):
+            raise Postponed(max(other.not_before, now + timedelta(seconds=outbox.FIRST_RETRY)))
+
+
+def _quiet_until(rows: MailRows, now: datetime) -> datetime | None:
+    """Return the end of the reader's quiet hours, or None outside them."""
+    person = rows.person
+    if person.quiet_from is None or person.quiet_to is None:
+        return None
+    zone = zone_of(person, rows.game)
+    return clock.night_end(now, clock.Hours(zone, (person.quiet_from, person.quiet_to)))
+
+
+def mergeable(rows: MailRows) -> list[AnyMail]:
+    """Return those of the mails waiting beside a mail that it can include."""
+    kinds = [kind for kind, including in MERGED_INTO.items() if rows.mail.kind in including]
+    return [other for other in rows.beside if other.kind in kinds and _covers(rows, rows.mail, other)]
+
+
+def _covers(rows: MailRows, mail: AnyMail, other: AnyMail) -> bool:
+    """Whether a mail can include another: the younger of one kind, or a turn's while it is open."""
+    if mail.kind == "turn":
+        turn = rows.table.turns.get(mail.seat) if rows.table is not None and mail.seat is not None else None
+        return turn is not None and turn.opened_seq == mail.seq
+    return mail.kind != other.kind or mail.id > other.id

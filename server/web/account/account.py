@@ -17,7 +17,8 @@ from server.community import blocks, profiles
 from server.community import talk as community_talk
 from server.config import settings
 from server.errors import InvalidInput, Refused
-from server.lobby import notify, time_control
+from server.lobby import notify
+from server.lobby import settings as lobby_settings
 from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links, people
@@ -241,7 +242,7 @@ def _save(me: Person) -> None:
     form, now, stored = flask.request.form, utc_now(), _stored(me)
     new = drawn.settled({name: form[name] for name in stored if name in form}, stored)
     name = me.name if new["name"] == me.name else validation.clean_name(new["name"])
-    hours, language = time_control.parse_own_hours(new), new["language"]
+    hours, language = lobby_settings.parse_own_hours(new), new["language"]
     if language and language not in i18n.NAMES:
         raise InvalidInput(
             "“%(code)s” is not one of the languages offered.",

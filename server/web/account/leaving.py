@@ -9,7 +9,7 @@ from flask import Blueprint, Response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from server import i18n
-from server.accounts import erasure, export, known_browsers, login
+from server.accounts import login, personal_data
 from server.store.engine import reading, utc_now
 from server.web.http import browser, limiter
 
@@ -24,9 +24,9 @@ def data() -> ResponseReturnValue:
         me = login.signed_in(session)
     if me is None:
         return flask.redirect(url_for("account.sign_in"), 303)
-    pieces = flask.stream_with_context(export.archive(me.id))
+    pieces = flask.stream_with_context(personal_data.archive(me.id))
     response = Response(pieces, content_type="application/zip")
-    response.headers.set("Content-Disposition", "attachment", filename=export.FILE_NAME)
+    response.headers.set("Content-Disposition", "attachment", filename=personal_data.FILE_NAME)
     return response
 
 
@@ -65,9 +65,9 @@ def delete() -> ResponseReturnValue:
         flask.abort(400)
     if form.get("sure") != "yes":
         return _page(unsure=True)
-    erasure.erase(me.id, now)
+    personal_data.erase(me.id, now)
     flask.session.clear()
-    known_browsers.forget(me.id)
+    login.forget(me.id)
     return flask.redirect(url_for(".deleted"), 303)
 
 

@@ -13,8 +13,8 @@ from server.community import profiles
 from server.community.profiles import Profile
 from server.community.results import Span
 from server.errors import InvalidInput, Refused
-from server.lobby import tables as lobby
-from server.lobby.tables import OfferedSeat, OpenTable
+from server.lobby import open_tables
+from server.lobby.open_tables import OfferedSeat, OpenTable
 from server.store import engine
 from server.web import http
 from server.web.api.schema import READS, Body, describes
@@ -111,15 +111,15 @@ def tables() -> dict[str, Any]:
     for name in ("size", "pace", "free", "page"):
         if flask.request.args.get(name) == "":
             raise InvalidInput("“%(text)s” must be a whole number.", field=name, text="")
-    which = lobby.wanted(flask.request.args)
-    page = validation.whole_number(flask.request.args.get("page", ""), lobby.LAST_PAGE, 1) or 1
+    which = open_tables.wanted(flask.request.args)
+    page = validation.whole_number(flask.request.args.get("page", ""), open_tables.LAST_PAGE, 1) or 1
     with engine.reading() as session:
-        found, more = lobby.open_tables(session, which, None, page)
-        offered = lobby.offered_seats(session, which, None) if page == 1 else []
+        found, more = open_tables.open_tables(session, which, None, page)
+        offered = open_tables.offered_seats(session, which, None) if page == 1 else []
     return {
         "tables": [_open(table) for table in found],
         "seats": [_offered(seat) for seat in offered],
-        "next": page + 1 if more and page < lobby.LAST_PAGE else None,
+        "next": page + 1 if more and page < open_tables.LAST_PAGE else None,
     }
 
 

@@ -14,10 +14,10 @@ from sqlalchemy.orm import Session, aliased
 
 from byzanz.games import AnyRules
 from byzanz.rules import ALL, PUBLIC, Viewer
+from server import config
 from server.accounts import login
 from server.community import profiles
 from server.config import settings
-from server.config.offered import offered
 from server.config.zones import zone_of
 from server.errors import Refused
 from server.lobby import rematch
@@ -172,7 +172,7 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
 
 def _trial(position: positions.Position) -> AnyRules | None:
     """Return the rules of a game if a visitor can try it; they may be newer than those of this table."""
-    return next((rules for rules in offered() if rules.slug == position.rules.slug), None)
+    return next((rules for rules in config.offered_games() if rules.slug == position.rules.slug), None)
 
 
 def _finished_context(session: Session, game: Game) -> dict[str, object]:

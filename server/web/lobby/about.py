@@ -8,9 +8,8 @@ from email.utils import parseaddr
 import flask
 from flask import Blueprint, Response, render_template, url_for
 
-from server import i18n
+from server import config, i18n
 from server.config import settings
-from server.config.offered import offered
 from server.mail.incoming import receive
 from server.store import outbox
 from server.store.engine import utc_now
@@ -53,7 +52,7 @@ def robots() -> Response:
 @blueprint.get("/sitemap.xml")
 def sitemap() -> Response:
     """List the pages that search engines may list."""
-    paths = ["/", *(f"/rules/{rules.slug}" for rules in offered()), "/about"]
+    paths = ["/", *(f"/rules/{rules.slug}" for rules in config.offered_games()), "/about"]
     rows = "".join(f"<url><loc>{settings().base_url}{path}</loc></url>" for path in paths)
     text = f'<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{rows}</urlset>'
     return Response(text, mimetype="application/xml")

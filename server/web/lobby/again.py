@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import flask
 from sqlalchemy.orm import Session
 
-from server.lobby import rematch, time_control
-from server.lobby.time_control import TimeControl
+from server.lobby import rematch, settings
+from server.lobby.settings import TimeControl
 from server.play import positions
 from server.store import links
 from server.store.links import SeatAccess
@@ -89,7 +89,7 @@ def _fields(
         "time_zone": game.time_zone,
         "plays": "yes",
         "bots": str(len(bots)),
-        "pace": next((name for name, preset in time_control.PRESETS.items() if preset == pace), "own"),
+        "pace": next((name for name, preset in settings.PRESETS.items() if preset == pace), "own"),
         "allowance": str(pace.allowance),
         "bank": str(pace.bank),
         "listed": "yes" if game.listed else "",

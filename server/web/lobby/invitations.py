@@ -18,8 +18,9 @@ from server.community import reliability, results
 from server.config import settings
 from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
-from server.lobby import create, invitations, names, notify, offers, organiser, rematch, time_control
-from server.lobby.seats import has_name
+from server.lobby import create, invitations, notify, organiser, rematch, vacancies
+from server.lobby import settings as lobby_settings
+from server.lobby.create import has_name
 from server.mail import subscriptions
 from server.play import history, positions
 from server.store import links
@@ -56,10 +57,10 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             length=results.estimate(session, found.game, seats),
             name=form.get("name", _offered_name(found)),
             me=found.person,
-            has_hours=time_control.has_hours(found.person),
+            has_hours=lobby_settings.has_hours(found.person),
             hours=form,
             zones=validation.time_zones(),
-            cut=form.get("cut", names.random_cut()),
+            cut=form.get("cut", create.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
@@ -86,7 +87,7 @@ def answer(token: str) -> ResponseReturnValue:
         match form.get("answer"):
             case "accept":
                 language = i18n.current_language()
-                hours = time_control.parse_own_hours(form)
+                hours = lobby_settings.parse_own_hours(form)
                 name, cut = form.get("name", ""), form.get("cut", "")
                 game_id = invitations.accept(token, name, cut, now, language, hours)
             case "decline":
@@ -181,7 +182,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             rules=rules,
             length=results.estimate(session, game, seats),
             me=host,
-            has_hours=time_control.has_hours(host),
+            has_hours=lobby_settings.has_hours(host),
             hours=form or {"time_zone": game.time_zone},
             zone=zone_of(host, game),
             zones=validation.time_zones(),
@@ -189,11 +190,11 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             may_keep_going=rematch.may_keep_going(session, game, utc_now()),
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=tuple(BOTS),
-            vacancies=offers.vacancies(session, game, by_player=False),
+            vacancies=vacancies.vacancies(session, game, by_player=False),
             now=utc_now(),
             name=form.get("name", notify.requested_name(session, game)),
             message=form.get("message", game.message),
-            cut=form.get("cut", names.random_cut()),
+            cut=form.get("cut", create.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
             **pace.context(game, refused=refusal is not None and form.get("do") == "pace"),
@@ -223,8 +224,8 @@ ACTS: dict[str, OrganiserAction] = {
     "remove": organiser.remove,
     "fill-all": lambda token, _seat, now: organiser.fill_all(token, flask.request.form.get("bot", ""), now),
     "keep-open": lambda token, _seat, now: organiser.keep_open(token, now),
-    "offer": offers.offer_as_organiser,
-    "withdraw": lambda token, seat, now: offers.offer_as_organiser(token, seat, now, offered=False),
+    "offer": vacancies.offer_as_organiser,
+    "withdraw": lambda token, seat, now: vacancies.offer_as_organiser(token, seat, now, offered=False),
     "fill": lambda token, seat, now: organiser.fill(token, seat, flask.request.form.get("bot", ""), now),
     "start": lambda token, _seat, now: organiser.start(token, now),
     "cancel": lambda token, _seat, now: organiser.cancel(token, now),
@@ -254,7 +255,7 @@ def _confirm(token: str, now: datetime) -> str:
         form.get("name"),
         i18n.current_language(),
         message=form.get("message"),
-        hours=time_control.parse_own_hours(form),
+        hours=lobby_settings.parse_own_hours(form),
         shuffle="shuffle" in form,
     )
 

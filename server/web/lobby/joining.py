@@ -12,7 +12,7 @@ from server import i18n, validation
 from server.accounts import login
 from server.community import blocks, results
 from server.errors import InvalidInput, Refused, TooMany
-from server.lobby import invitations, names, time_control
+from server.lobby import create, invitations, settings
 from server.play import history, positions
 from server.store.engine import reading, utc_now
 from server.store.models import Game
@@ -38,7 +38,7 @@ def join(game_id: str) -> ResponseReturnValue:
     if me is None:
         return _join_page(game_id, None)
     try:
-        hours = time_control.parse_own_hours(form)
+        hours = settings.parse_own_hours(form)
         invitations.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now, hours)
     except Refused as refusal:
         if not _holds_seat(game_id, me.id):  # a second press of the button that took it
@@ -97,10 +97,10 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             length=results.estimate(session, game, seats),
             title=games.title_of(game.slug),
             name=form.get("name", me.name if me else ""),
-            has_hours=me is not None and time_control.has_hours(me),
+            has_hours=me is not None and settings.has_hours(me),
             hours=form,
             zones=validation.time_zones(),
-            cut=form.get("cut", names.random_cut()),
+            cut=form.get("cut", create.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )

@@ -16,14 +16,14 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from byzanz.moves import BadSetup
 from byzanz.rules import PUBLIC
-from server import i18n, validation
+from server import config, i18n, validation
 from server.accounts import login
 from server.community import blocks
 from server.config import settings
-from server.config.offered import offered
 from server.config.zones import zone_of
 from server.errors import Crowded, InvalidInput, Refused, TooMany
-from server.lobby import create, names, tables, time_control
+from server.lobby import create, open_tables
+from server.lobby import settings as lobby_settings
 from server.store.engine import reading, utc_now
 from server.store.models import Game
 from server.validation import Guest
@@ -60,9 +60,11 @@ def index() -> ResponseReturnValue:
             finished=home.finished_games(session, me) if me else (),
             now=utc_now(),
             awaiting=sum(entry.awaited for entry in own),
-            games=offered(),
+            games=config.offered_games(),
             titles={rules.slug: rules.title for rules in games.latest()},
-            open_tables=tables.open_tables(session, tables.Wanted(), me.id if me else None, most=FEW)[0],
+            open_tables=open_tables.open_tables(
+                session, open_tables.Wanted(), me.id if me else None, most=FEW
+            )[0],
             running=_listed(session, Game.status == "running", seen, *home.not_of(me)),
         )
 
@@ -104,8 +106,8 @@ def _initial_fields() -> dict[str, str]:
     with reading() as session:
         me = login.signed_in(session)
     return {
-        "title": names.random_game_name(),
-        "game": flask.request.args.get("game", offered()[0].slug),
+        "title": create.random_game_name(),
+        "game": flask.request.args.get("game", config.offered_games()[0].slug),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
         "time_zone": zone_of(me),
@@ -131,10 +133,10 @@ def new_form(fields: dict[str, str], refusal: Refused | None, group: Group | Non
         group=group,
         refusal=refusal,
         wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
-        games=offered(),
+        games=config.offered_games(),
         bots=tuple(BOTS),
         most=_most_seats(),
-        paces=time_control.PRESETS,
+        paces=lobby_settings.PRESETS,
         allowances=_with(pace.ALLOWANCES, group, "allowance"),
         banks=_with(pace.BANKS, group, "bank"),
         asks=create.ASKS,
@@ -149,7 +151,7 @@ def _with(offered: Sequence[int], group: Group | None, field: str) -> Sequence[i
 
 def _most_seats() -> int:
     """Return the largest number of players of any game."""
-    return max(max(rules.seats) for rules in offered())
+    return max(max(rules.seats) for rules in config.offered_games())
 
 
 def _read_request(group: Group | None) -> create.GameRequest:
@@ -160,7 +162,7 @@ def _read_request(group: Group | None) -> create.GameRequest:
     asks = pace.read_number("asks", 0)
     return create.GameRequest(
         organiser=Guest(fields.get("name", ""), address or ""),
-        slug=fields.get("game", offered()[0].slug),
+        slug=fields.get("game", config.offered_games()[0].slug),
         name=fields.get("title", ""),
         time_control=pace.read_time_control(),
         players=[*(group.chosen() if group else ()), *_read_friends()],
@@ -236,5 +238,5 @@ def rules(slug: str) -> str | tuple[str, int]:
         view=view,
         step=step,
         base_url=settings().base_url,
-        offered=found in offered(),
+        offered=found in config.offered_games(),
     )

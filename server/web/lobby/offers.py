@@ -10,7 +10,7 @@ from byzanz import games
 from server import i18n
 from server.accounts import login
 from server.errors import InvalidInput, Refused, TooMany
-from server.lobby import offers, tables
+from server.lobby import open_tables, vacancies
 from server.store.engine import reading, utc_now
 from server.store.models import Game
 from server.web.http import GAME_ID, costly, limiter
@@ -37,7 +37,7 @@ def take(game_id: str, number: int) -> ResponseReturnValue:
         return _page(game_id, number, None)
     try:
         return flask.redirect(
-            offers.take(game_id, number, me.id, flask.request.form.get("name", ""), utc_now()), 303
+            vacancies.take(game_id, number, me.id, flask.request.form.get("name", ""), utc_now()), 303
         )
     except Refused as refusal:
         return _page(game_id, number, refusal)
@@ -49,7 +49,7 @@ def ask_link(game_id: str, number: int) -> ResponseReturnValue:
     """Mail a sign-in link to the address in the form, known or not, for it leads back to the seat."""
     with reading() as session:
         _check_game(session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None)
-        offered = offers.offered_seat(session, game_id, number, None) is not None
+        offered = vacancies.offered_seat(session, game_id, number, None) is not None
     address = flask.request.form.get("address", "")
     try:
         login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=offered)
@@ -69,16 +69,16 @@ def _page(game_id: str, number: int, refusal: Refused | None) -> ResponseReturnV
     with reading() as session:
         game = _check_game(session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None)
         me = login.signed_in(session)
-        found = offers.offered_seat(session, game.id, number, me.id if me else None)
+        found = vacancies.offered_seat(session, game.id, number, me.id if me else None)
         form = flask.request.form
         page = render_template(
             "lobby/take.html",
             game=game if found else None,
             game_id=game_id,
             number=number,
-            offer=tables.described(session, [found])[0] if found else None,
+            offer=open_tables.described(session, [found])[0] if found else None,
             view=public_view(session, game) if found else None,
-            names=tuple(seat.name for seat in tables.seats_of(session, [game.id])[game.id]),
+            names=tuple(seat.name for seat in open_tables.seats_of(session, [game.id])[game.id]),
             title=games.title_of(game.slug),
             me=me,
             now=utc_now(),

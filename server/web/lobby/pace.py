@@ -8,8 +8,8 @@ import flask
 
 from server import validation
 from server.errors import InvalidInput
-from server.lobby import time_control
-from server.lobby.time_control import TimeControl
+from server.lobby import settings
+from server.lobby.settings import TimeControl
 from server.store.models import Game
 from server.web import drawn
 
@@ -27,8 +27,8 @@ def read_time_control() -> TimeControl:
     """
     fields = flask.request.form
     chosen = fields.get("pace", "own")
-    if chosen in time_control.PRESETS:
-        return time_control.PRESETS[chosen]
+    if chosen in settings.PRESETS:
+        return settings.PRESETS[chosen]
     if chosen != "own":
         raise InvalidInput(
             "“%(text)s” is not one of the time controls on offer.",
@@ -37,7 +37,7 @@ def read_time_control() -> TimeControl:
         )
     allowance = read_number("allowance", 86400)
     days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
-    return TimeControl(allowance, read_number("bank", time_control.default_bank(allowance)), days_off)
+    return TimeControl(allowance, read_number("bank", settings.default_bank(allowance)), days_off)
 
 
 def changed(game: Game) -> TimeControl:

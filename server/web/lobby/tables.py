@@ -17,8 +17,8 @@ from server import validation
 from server.accounts import login
 from server.community import reliability
 from server.errors import InvalidInput, Refused
-from server.lobby import tables, wishes
-from server.lobby.tables import Wanted
+from server.lobby import open_tables
+from server.lobby.open_tables import Wanted
 from server.mail import subscriptions
 from server.play import positions
 from server.play.positions import Broken
@@ -35,18 +35,18 @@ blueprint = Blueprint("tables", __name__)
 def show() -> ResponseReturnValue:
     """Show the open tables that match the filter in the address."""
     try:
-        return _page(tables.wanted(flask.request.args), None)
+        return _page(open_tables.wanted(flask.request.args), None)
     except InvalidInput as refusal:
         return _page(Wanted(), refusal), refusal.status
 
 
 def _page(which: Wanted, refusal: Refused | None) -> str:
-    page = validation.whole_number(flask.request.args.get("page", ""), tables.LAST_PAGE, 1) or 1
+    page = validation.whole_number(flask.request.args.get("page", ""), open_tables.LAST_PAGE, 1) or 1
     with reading() as session:
         me = login.signed_in(session)
         reader = me.id if me else None
-        found, more = tables.open_tables(session, which, reader, page)
-        offered = tables.offered_seats(session, which, reader) if page == 1 else []
+        found, more = open_tables.open_tables(session, which, reader, page)
+        offered = open_tables.offered_seats(session, which, reader) if page == 1 else []
         people = {seat.person_id for table in found for seat in table.seats if seat.status == "seated"}
         return render_template(
             "lobby/tables.html",
@@ -55,11 +55,11 @@ def _page(which: Wanted, refusal: Refused | None) -> str:
             trust=reliability.shown(session, {each for each in people if each is not None}),
             offered=offered,
             views={each.game.id: public_view(session, each.game) for each in offered},
-            wishes=wishes.of_person(session, me.id) if me else (),
-            most_wishes=wishes.MOST,
+            wishes=open_tables.of_person(session, me.id) if me else (),
+            most_wishes=open_tables.MOST,
             now=utc_now(),
             page=page,
-            more=more and page < tables.LAST_PAGE,
+            more=more and page < open_tables.LAST_PAGE,
             fields=flask.request.args,
             query=urlencode(_fields(which)),
             chosen=_fields(which),
@@ -68,7 +68,7 @@ def _page(which: Wanted, refusal: Refused | None) -> str:
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
             titles={rules.slug: rules.title for rules in games.latest()},
             sizes=_sizes(),
-            paces=tables.PACES,
+            paces=open_tables.PACES,
         )
 
 
@@ -109,9 +109,9 @@ def change_wishes() -> ResponseReturnValue:
     number = validation.whole_number(form.get("wish", ""), 999_999_999)
     try:
         if form.get("do") == "add":
-            wishes.add(me.id, tables.wanted(form), utc_now())
+            open_tables.add(me.id, open_tables.wanted(form), utc_now())
         elif form.get("do") == "delete" and number is not None:
-            wishes.remove(me.id, number)
+            open_tables.remove(me.id, number)
         else:
             flask.abort(400)
     except Refused as refusal:
@@ -142,7 +142,7 @@ def _stop_page(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = links.find(session, "wish", token, utc_now()) or unknown_link(token)
         person = session.get_one(Person, link.person_id)
-        return render_template("lobby/no_wishes.html", kept=wishes.of_person(session, person.id))
+        return render_template("lobby/no_wishes.html", kept=open_tables.of_person(session, person.id))
 
 
 csrf.exempt(stop)  # authorised by the token in the URL; it works without cookies

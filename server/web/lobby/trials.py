@@ -12,7 +12,7 @@ from flask_babel import gettext as _
 from server import errors, i18n
 from server.accounts import login
 from server.errors import InvalidInput, Refused, TooMany
-from server.lobby import trials
+from server.lobby import visitors
 from server.store.engine import reading, utc_now
 from server.web import locale
 from server.web.http import csrf, limiter, seat_access, unknown_link
@@ -33,7 +33,7 @@ def start() -> ResponseReturnValue:
     slug = flask.request.form.get("game", "")
     with reading() as session:
         me = login.signed_in(session)
-    token = trials.start(slug, _("Guest"), utc_now(), i18n.current_language(), me.id if me else None)
+    token = visitors.start(slug, _("Guest"), utc_now(), i18n.current_language(), me.id if me else None)
     return flask.redirect(url_for("turn.show", token=token), 303)
 
 
@@ -48,12 +48,12 @@ def ask_to_keep(token: str) -> ResponseReturnValue:
         access = seat_access(session, token)
     player = access.seat.person
     if access.game.trial and player is not None and player.email is not None:
-        trials.keep_own(access.game.id, utc_now())
+        visitors.keep_own(access.game.id, utc_now())
         return flask.redirect(url_for("turn.show", token=token), 303)
     address = flask.request.form.get("address", "")
     refusal: Refused | None = None
     try:
-        trials.mail_keep_link(access.game.id, address, utc_now(), i18n.current_language())
+        visitors.mail_keep_link(access.game.id, address, utc_now(), i18n.current_language())
     except (InvalidInput, TooMany) as wrong:
         refusal = wrong
     page = render_template(
@@ -70,8 +70,8 @@ def keep_form(token: str) -> ResponseReturnValue:
 
 def _keep_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        game, person = trials.offer(session, token, utc_now()) or unknown_link(token)
-        url = trials.seat_url(session, game, person)
+        game, person = visitors.offer(session, token, utc_now()) or unknown_link(token)
+        url = visitors.seat_url(session, game, person)
         name = flask.request.form.get("name", person.name)
         wrong = refusal.field if isinstance(refusal, InvalidInput) else None
         page = render_template(
@@ -85,7 +85,7 @@ def _keep_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
 def keep(token: str) -> ResponseReturnValue:
     """Keep the game: it becomes a normal seat of the person whose email has the link."""
     try:
-        url = trials.keep(token, flask.request.form.get("name", ""), utc_now(), i18n.current_language())
+        url = visitors.keep(token, flask.request.form.get("name", ""), utc_now(), i18n.current_language())
     except errors.NoSuchLink:
         unknown_link(token)
     except Refused as refusal:

@@ -18,14 +18,14 @@ from sqlalchemy.orm import Session, aliased, selectinload
 
 from byzanz.games import latest
 from server import i18n
-from server.accounts import erasure, login
+from server.accounts import login, personal_data
 from server.community import reports
 from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.mail import deliverability
 from server.play import autopilot, powers
 from server.play.powers import Asker, Conflict
-from server.scheduler import clockwork
+from server.scheduler import loop
 from server.store import alerts, log, people
 from server.store.engine import parse_stamp, reading, utc_now
 from server.store.models import Alert, Entry, Game, ModeratorAction, Person, Seat, Turn
@@ -86,7 +86,7 @@ def clear(alert_id: int) -> ResponseReturnValue:
         flask.abort(404)
     now = utc_now()
     if found.key == alerts.CLOCK_JUMPED:  # clearing this alert confirms that the clock is right
-        clockwork.confirm_clock(now)
+        loop.confirm_clock(now)
     reports.resolve(alert_id, flask.request.form.get("reason", ""), g.me.id, now)
     return flask.redirect(url_for(".show"), 303)
 
@@ -143,7 +143,7 @@ def erase() -> ResponseReturnValue:
             raise InvalidInput("Nobody has the address “%(address)s”.", field="address", address=wanted)
         if form.get("sure") != "yes":
             raise InvalidInput("Tick the box to erase this person.", field="sure")
-        erasure.erase_as_moderator(person.id, Asker(g.me.id, form.get("reason", "")), now)
+        personal_data.erase_as_moderator(person.id, Asker(g.me.id, form.get("reason", "")), now)
         LOGGER.info("moderator %s has erased person %s", g.me.id, person.id)
     except (InvalidInput, Conflict) as refusal:
         return _erase_page(refusal)

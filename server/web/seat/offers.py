@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from server.config.zones import zone_of
 from server.errors import Refused
-from server.lobby import offers
+from server.lobby import vacancies
 from server.play import positions
 from server.store.engine import reading, utc_now
 from server.store.models import Game
@@ -34,7 +34,7 @@ def offer(token: str) -> ResponseReturnValue:
     if number is None:
         flask.abort(400)
     try:
-        offers.offer_as_player(token, number, utc_now())
+        vacancies.offer_as_player(token, number, utc_now())
     except Refused as refusal:
         return _page(token, refusal)
     return flask.redirect(url_for(".ask", token=token), 303)
@@ -52,7 +52,7 @@ def _page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             vacancies=[
                 each
-                for each in offers.vacancies(session, game, by_player=True)
+                for each in vacancies.vacancies(session, game, by_player=True)
                 if each.seat.seat != access.seat.seat
             ],
             zone=zone_of(person, game),

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import event, func, select, update
 
-from server.accounts import addresses, erasure, export, login, merging
+from server.accounts import addresses, login, merging, personal_data
 from server.accounts.merging import NotOne
 from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
 from server.lobby import notify
@@ -133,7 +133,7 @@ def test_the_old_address_leaves_the_files_and_an_erasure_the_new_one(ann: int) -
     tick(NOW + DAY)
     assert b"ann.old" not in bytes_of_files()
     assert b"ann.new" in bytes_of_files()
-    erasure.erase(ann, NOW + DAY)
+    personal_data.erase(ann, NOW + DAY)
     assert b"ann.new" not in bytes_of_files()
 
 
@@ -278,7 +278,7 @@ def test_asking_says_the_same_of_known_and_unknown_addresses(ann: int) -> None:
     def told(address: str) -> object:
         addresses.ask(ann, address, NOW)
         [mail] = [str(message.get_body(("plain",))) for message in post(NOW).sent]
-        data = b"".join(export.archive(ann))
+        data = b"".join(personal_data.archive(ann))
         with engine.reading() as session:
             change = session.get_one(AddressChange, ann)
             columns = {name: getattr(change, name) for name in ("confirmed_at", "joins", "other_handle")}
@@ -432,7 +432,7 @@ def test_two_who_meet_before_the_day_is_over_are_not_joined(ann: int) -> None:
 
 def test_an_erasure_ends_a_change_and_leaves_neither_address(ann: int) -> None:
     ask_and_confirm(ann, NEW, NOW)
-    erasure.erase(ann, NOW + HOUR)
+    personal_data.erase(ann, NOW + HOUR)
     for address in (ANN.address, NEW):
         assert not traces(str(everything()), address)
     assert tick(NOW + 2 * DAY) == 0
@@ -445,17 +445,17 @@ def test_an_erasure_that_was_interrupted_lets_nobody_move(ann: int, monkeypatch:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(erasure, "_leave_running_games", dies)
+        patch.setattr(personal_data, "_leave_running_games", dies)
         with pytest.raises(KeyboardInterrupt):
-            erasure.erase(ann, NOW + HOUR)
+            personal_data.erase(ann, NOW + HOUR)
     assert tick(NOW + 2 * DAY) == 0
     assert row(ann).email == ANN.address
-    erasure.erase(ann, NOW + 2 * DAY)
+    personal_data.erase(ann, NOW + 2 * DAY)
     assert not traces(str(everything()), ANN.address)
 
 
 def test_an_erased_account_asks_for_nothing(ann: int) -> None:
-    erasure.erase(ann, NOW)
+    personal_data.erase(ann, NOW)
     before = everything()
     for change in (addresses.ask, partial(addresses.move, reason=WHY)):
         with pytest.raises(Closed):
@@ -466,7 +466,7 @@ def test_an_erased_account_asks_for_nothing(ann: int) -> None:
 def test_the_account_at_the_new_address_can_be_erased_meanwhile(ann: int) -> None:
     other = signed_in_once(OTHER)
     ask_and_confirm(ann, OTHER.address, NOW)
-    erasure.erase(other, NOW + HOUR)
+    personal_data.erase(other, NOW + HOUR)
     assert tick(NOW + DAY) == 1
     assert row(ann).email == OTHER.address
 

@@ -17,7 +17,7 @@ from sqlalchemy import select, update
 from byzanz import record
 from byzanz.rules import PUBLIC
 from server import play
-from server.accounts import erasure, export
+from server.accounts import personal_data
 from server.mail.outgoing.deliver import deliver
 from server.play import history
 from server.scheduler import jobs
@@ -68,14 +68,14 @@ def test_no_trace_of_name_or_address_stays(client: FlaskClient, zeno: int) -> No
     assert traces(str(everything())) == list(TRACES)
     sqlite = engine.db.engine.dialect.name == "sqlite"
     assert not sqlite or traces_in_files()
-    assert erasure.erase(zeno, NOW)
+    assert personal_data.erase(zeno, NOW)
     assert traces(str(everything())) == []
     assert not sqlite or traces_in_files() == []
     for game_id in ("running", "over"):
         with engine.reading() as session:
             text = record.write(history.record_for(session, session.get_one(Game, game_id), PUBLIC))
         assert not traces(text)
-        assert erasure.NAME in text
+        assert personal_data.NAME in text
         [each] = record.read(io.BytesIO(text.encode()))
         assert record.verify(each).entries > 0
     with engine.reading() as session:
@@ -91,7 +91,7 @@ def test_no_trace_of_name_or_address_stays(client: FlaskClient, zeno: int) -> No
 
 
 def test_what_an_erased_person_said_and_noted_goes_with_them(zeno: int) -> None:
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     with engine.reading() as session:
         assert list(session.scalars(select(Word.text).where(Word.game_id == "running"))) == ["Hello"]
         assert session.scalars(select(Notes)).all() == []
@@ -102,8 +102,8 @@ def test_what_an_erased_person_said_and_noted_goes_with_them(zeno: int) -> None:
 def test_the_row_of_an_erased_person_says_nothing_of_them(zeno: int) -> None:
     store_people.note(zeno, NOW, "running")
     store_people.store()
-    erasure.erase(zeno, NOW)
-    blank = Person(email=None, name=erasure.NAME, created_at=NOW, silent=True)
+    personal_data.erase(zeno, NOW)
+    blank = Person(email=None, name=personal_data.NAME, created_at=NOW, silent=True)
     with engine.reading() as session:
         left = session.get_one(Person, zeno)
         assert session.query(Presence).filter_by(person_id=zeno).count() == 0
@@ -115,7 +115,7 @@ def test_the_row_of_an_erased_person_says_nothing_of_them(zeno: int) -> None:
 def test_what_a_reader_kept_in_the_log_goes_with_the_next_cleaning(zeno: int) -> None:
     with engine.reading() as session:
         session.scalars(select(Person)).all()
-        assert not erasure.erase(zeno, NOW)
+        assert not personal_data.erase(zeno, NOW)
     assert traces_in_files() != []
     jobs.tick_purge(NOW, 5)
     assert traces_in_files() == []
@@ -123,9 +123,9 @@ def test_what_a_reader_kept_in_the_log_goes_with_the_next_cleaning(zeno: int) ->
 
 def test_games_go_on_without_an_erased_player(zeno: int) -> None:
     cut = seats_of("over")[1].cut
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     gone = seats_of("running")[1]
-    assert (gone.left, gone.autopilot, gone.name) == (True, True, erasure.NAME)
+    assert (gone.left, gone.autopilot, gone.name) == (True, True, personal_data.NAME)
     assert (seats_of("over")[1].cut, seats_of("over")[1].status) == (cut, "seated")
     assert game_of("running").organiser_id is None
     assert named("hers").message == ""
@@ -138,15 +138,15 @@ def test_games_go_on_without_an_erased_player(zeno: int) -> None:
         ("declined", "")
     ]
     answers = [outbox.details(mail) for mail in mails("answered", ALICE)]
-    assert ("left", erasure.NAME) in [(answer["answer"], answer["name"]) for answer in answers]
+    assert ("left", personal_data.NAME) in [(answer["answer"], answer["name"]) for answer in answers]
     with engine.reading() as session:
         assert "!leave 1" in [entry.move for entry in log.entries(session, "running")]
 
 
 def test_erasing_twice_changes_nothing_more(zeno: int) -> None:
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     before = everything()
-    erasure.erase(zeno, NOW + timedelta(hours=1))
+    personal_data.erase(zeno, NOW + timedelta(hours=1))
     assert everything() == before
 
 
@@ -160,14 +160,14 @@ def test_the_others_lose_nothing(zeno: int) -> None:
             ]
 
     before = others()
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     assert others() == before
 
 
 def test_two_erased_players_of_a_table_have_different_names(table: Callable[..., Table]) -> None:
     game = table(4)
     for number in (1, 2):
-        erasure.erase(game.people[number], NOW)
+        personal_data.erase(game.people[number], NOW)
     assert [seat.name for seat in seats_of(game.id)] == [
         "Alice",
         "Former player",
@@ -179,7 +179,7 @@ def test_two_erased_players_of_a_table_have_different_names(table: Callable[...,
 @pytest.mark.concurrency
 def test_a_whole_table_is_erased_at_once(app: Flask, table: Callable[..., Table]) -> None:
     one, other = table(4, "one"), table(4, "other")
-    erased = at_once(app, *(partial(erasure.erase, person_id, NOW) for person_id in one.people))
+    erased = at_once(app, *(partial(personal_data.erase, person_id, NOW) for person_id in one.people))
     assert all(isinstance(emptied, bool) for emptied in erased)
     for game in (one, other):
         names = [seat.name for seat in seats_of(game.id)]
@@ -189,7 +189,7 @@ def test_a_whole_table_is_erased_at_once(app: Flask, table: Callable[..., Table]
 
 def test_a_game_on_hold_does_not_keep_the_name(zeno: int) -> None:
     play.quarantine("running", Fact("play_failed", {"fault": "ValueError"}), NOW)
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     assert traces(str(everything())) == []
 
 
@@ -199,7 +199,7 @@ def test_who_may_not_leave_once_more_is_erased_and_holds_nobody_up(
     monkeypatch.setattr("server.play.moves.LEAVES", 0)
     with engine.transaction() as session:
         session.execute(update(Turn).where(Turn.game_id == "running").values(started_at=None))
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     assert traces(str(everything())) == []
     with engine.reading() as session:
         assert session.get_one(Turn, ("running", 1)).due_at is not None
@@ -207,12 +207,12 @@ def test_who_may_not_leave_once_more_is_erased_and_holds_nobody_up(
 
 def test_the_reason_why_a_clock_is_stopped_is_forgotten(zeno: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.play.moves.LEAVES", 0)
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     assert traces(str(everything())) == []
 
 
 def test_the_address_can_come_back_as_somebody_new(zeno: int) -> None:
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     assert person(ZENO, NOW) != zeno
 
 
@@ -221,7 +221,7 @@ def test_the_address_can_come_back_as_somebody_new(zeno: int) -> None:
 
 def test_the_archive_holds_what_is_stored_about_one_person(zeno: int) -> None:
     before = everything()
-    packed = zipfile.ZipFile(io.BytesIO(b"".join(export.archive(zeno))))
+    packed = zipfile.ZipFile(io.BytesIO(b"".join(personal_data.archive(zeno))))
     assert everything() == before
     files = {name: packed.read(name).decode() for name in packed.namelist()}
     assert ZENO.address in files["account.json"]

@@ -12,7 +12,7 @@ from flask import Flask
 from sqlalchemy.orm import Session
 
 from server import play
-from server.accounts import erasure, merging
+from server.accounts import merging, personal_data
 from server.accounts.merging import NotOne, Pair
 from server.community import profiles, results, talk
 from server.errors import InvalidInput, Refused
@@ -77,7 +77,7 @@ def fill(session: Session, column: sa.Column[int], whose: int, third: int, numbe
     for each in column.table.columns:
         if each is column:
             values[each.name] = whose
-        elif each in erasure.references():
+        elif each in personal_data.references():
             values[each.name] = third
         elif each.foreign_keys:
             values[each.name] = GAME
@@ -110,7 +110,7 @@ def test_everything_that_refers_to_a_person_moves(table: Callable[..., Table], p
     table(3)
     kept, other = pair
     third = person(THIRD, NOW)
-    columns = [column for column in erasure.references() if column.table.name not in ONCE]
+    columns = [column for column in personal_data.references() if column.table.name not in ONCE]
     assert len(columns) >= 20
     with engine.transaction() as session:
         session.get_one(Game, GAME).organiser_id = other
@@ -118,7 +118,7 @@ def test_everything_that_refers_to_a_person_moves(table: Callable[..., Table], p
             fill(session, column, other, third, number)
     join(pair)
     with engine.reading() as session:
-        for column in (*columns, *(each for each in erasure.references() if each.table.name in ONCE)):
+        for column in (*columns, *(each for each in personal_data.references() if each.table.name in ONCE)):
             count = sa.select(sa.func.count()).select_from(column.table)
             assert session.scalar(count.where(column == other)) == 0, column
             if column.table.name not in GONE:
@@ -131,7 +131,7 @@ def test_every_column_of_a_person_has_its_rule(app: Flask) -> None:  # noqa: ARG
 
 
 def test_every_rule_is_for_a_table_that_refers_to_a_person() -> None:
-    assert set(merging.RULES) <= {column.table.name for column in erasure.references()}
+    assert set(merging.RULES) <= {column.table.name for column in personal_data.references()}
 
 
 def test_whatever_can_be_there_twice_is_there_once(
@@ -141,7 +141,9 @@ def test_whatever_can_be_there_twice_is_there_once(
     kept, other = pair
     third = person(THIRD, NOW)
     twice = [
-        column for column in erasure.references() if any(column in key for key in merging._keys(column.table))
+        column
+        for column in personal_data.references()
+        if any(column in key for key in merging._keys(column.table))
     ]
     assert {column.table.name for column in twice} >= {"block", "mute", "notes", "conduct", "word"}
     with engine.transaction() as session:
@@ -426,7 +428,7 @@ def test_nothing_stays_in_the_row_of_the_account_that_ended(pair: tuple[int, int
     profiles.choose(pair[1], "Kallias", "all", NOW)
     both(pair, {}, {"time_zone": "Asia/Tokyo", "moderator": True})
     join(pair)
-    blank = Person(email=None, name=erasure.NAME, created_at=NOW, silent=True)
+    blank = Person(email=None, name=personal_data.NAME, created_at=NOW, silent=True)
     left = row(pair[1])
     said = {column.key for column in Person.__mapper__.columns} - {"id", "created_at", "digest_at"}
     assert {name: getattr(left, name) for name in said} == {name: getattr(blank, name) for name in said}

@@ -11,10 +11,10 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from server.accounts import erasure
+from server.accounts import personal_data
 from server.community import blocks, talk
 from server.errors import Closed, InvalidInput, TooMany
-from server.lobby import invitations, organiser, seats
+from server.lobby import create, invitations, organiser
 from server.mail.outgoing.deliver import deliver
 from server.store import engine
 from server.store.models import Block, Game, Person, Seat
@@ -109,7 +109,7 @@ def test_the_list_names_people_as_at_the_last_table() -> None:
 def test_blocks_go_with_either_person(leaver: str) -> None:
     blocks.block(somebody("Alice"), somebody("Bob"), NOW)
     blocks.block(somebody("Charlie"), somebody("Daphne"), NOW)
-    erasure.erase(somebody(leaver), NOW)
+    personal_data.erase(somebody(leaver), NOW)
     with engine.reading() as session:
         assert session.query(Block).count() == 1
 
@@ -211,7 +211,7 @@ def listed_table(
             session.add(Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person_id))
         if free:
             session.add(Seat(game_id=game_id, seat=len(names) - 1, name="", status="free"))
-            seats.wait_for_players(session, game, NOW)
+            create.wait_for_players(session, game, NOW)
     return game_id
 
 

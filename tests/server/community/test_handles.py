@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from byzanz import games
 from byzanz.bots import BOTS
-from server.accounts import erasure
+from server.accounts import personal_data
 from server.community import profiles
 from server.errors import InvalidInput, TooMany
 from server.i18n.characters import skeleton
-from server.lobby import names
+from server.lobby import create
 from server.store import engine
 from server.store.models import FormerHandle, Person
 from tests.conftest import NOW
@@ -78,7 +78,7 @@ def test_anything_else_is_refused(text: str) -> None:
         ),
         *("FormerPlayer", "former-player", "former_p1ayer", "nobody", "system", "nu11"),
         *BOTS,
-        *(name for cast in names.CAST.values() for name in cast),
+        *(name for cast in create.CAST.values() for name in cast),
     ],
 )
 def test_reserved_words_are_refused_however_they_are_dressed(text: str) -> None:
@@ -188,7 +188,7 @@ def test_the_handle_of_an_erased_person_can_be_checked_and_not_read() -> None:
     ann, bob = somebody("Alice"), somebody("Bob")
     profiles.choose(ann, "Quill", "all", NOW)
     profiles.choose(ann, "Feather", "all", NOW)
-    erasure.erase(ann, NOW)
+    personal_data.erase(ann, NOW)
     with engine.reading() as session:
         rows = session.query(FormerHandle).all()
         left = [(row.handle, row.person_id) for row in rows]

@@ -14,10 +14,10 @@ from flask import Flask
 from sqlalchemy import delete, select
 
 from server import play
-from server.accounts import erasure, export
+from server.accounts import personal_data
 from server.community import reliability, results
 from server.errors import NotRunning
-from server.lobby import trials
+from server.lobby import visitors
 from server.play import positions
 from server.scheduler import heartbeat, jobs
 from server.store import engine, log, people
@@ -190,7 +190,7 @@ def test_two_schedulers_count_each_game_once_and_lose_nothing(app: Flask, table:
 
 def test_a_visitors_game_is_not_counted_until_somebody_keeps_it() -> None:
     for keep in (False, True):
-        trials.start("byzantium", "Guest", NOW, "en")
+        visitors.start("byzantium", "Guest", NOW, "en")
         with engine.reading() as session:
             [game_id] = session.scalars(select(Game.id).where(Game.trial)).all()
         finish(game_id, NOW)
@@ -213,7 +213,7 @@ def test_the_archive_of_a_person_contains_what_was_counted_of_them(table: Begin)
     game = table(3, slug="byzantium", listed=True)
     finish(game.id, NOW)
     results.count(game.id, NOW)
-    with zipfile.ZipFile(io.BytesIO(b"".join(export.archive(game.people[1])))) as zipped:
+    with zipfile.ZipFile(io.BytesIO(b"".join(personal_data.archive(game.people[1])))) as zipped:
         found = {name: json.loads(zipped.read(f"{name}.json")) for name in ("standing", "conduct", "tenure")}
         [shown] = json.loads(zipped.read("reliability.json"))
     assert [row["game_id"] for row in found["conduct"]] == [game.id]
@@ -249,7 +249,7 @@ def test_an_erased_person_leaves_the_seat_and_nothing_of_how_they_answered(table
         if step == "counted":
             assert results.count(game.id, NOW)
         else:
-            erasure.erase(bob, NOW)
+            personal_data.erase(bob, NOW)
     with engine.reading() as session:
         assert session.get_one(Standing, (game.id, 1)).person_id is None
         assert session.get(Conduct, (game.id, bob)) is None

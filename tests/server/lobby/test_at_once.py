@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from server.accounts import login
 from server.errors import TooMany
-from server.lobby import create, trials
+from server.lobby import create, visitors
 from server.lobby.networks import Limits
 from server.store import engine, origins
 from server.store.models import Mail
@@ -49,7 +49,7 @@ def _game(number: int) -> object:
 
 
 def _trial(_number: int) -> object:
-    return trials.start("byzanz", "Guest", NOW)
+    return visitors.start("byzanz", "Guest", NOW)
 
 
 @pytest.mark.parametrize("deed", [_newcomer, _game, _trial])
@@ -73,7 +73,7 @@ def test_a_total_for_everybody_holds_at_once(
     app: Flask, monkeypatch: pytest.MonkeyPatch, deed: Callable[[int], object]
 ) -> None:
     monkeypatch.setattr("server.lobby.notify.INVITATIONS_AN_HOUR", EVERYBODY)
-    monkeypatch.setattr("server.lobby.trials.MOST_AN_HOUR", EVERYBODY)
+    monkeypatch.setattr("server.lobby.visitors.MOST_AN_HOUR", EVERYBODY)
 
     def ask(number: int) -> object:
         with visitor(number, number):

@@ -19,7 +19,7 @@ from server import play
 from server.accounts import login
 from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import create, invitations, organiser
-from server.lobby.time_control import TimeControl
+from server.lobby.settings import TimeControl
 from server.mail import subscriptions
 from server.mail.outgoing.deliver import deliver
 from server.mail.text import quoted

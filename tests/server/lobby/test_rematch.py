@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 
 from byzanz.games import rules_of
 from server import play
-from server.accounts import erasure
+from server.accounts import personal_data
 from server.errors import Closed, NotEverybody, TooMany
 from server.lobby import invitations, notify, organiser, rematch
 from server.mail import subscriptions
@@ -247,7 +247,7 @@ def test_all_who_cannot_be_asked_are_treated_alike(over: Begin, why: str) -> Non
         case "left":
             change(Seat, (game.id, 1), left=True)
         case "erased":
-            erasure.erase(bob, NOW)
+            personal_data.erase(bob, NOW)
         case "refuses":
             subscriptions.refuse_invitations(bob, True)
         case "blocked":

@@ -12,9 +12,9 @@ from sqlalchemy import event, select
 from server.community import results
 from server.community.results import Kind, Span
 from server.errors import Closed, InvalidInput
-from server.lobby import invitations, organiser, tables
-from server.lobby.tables import Wanted
-from server.lobby.time_control import TimeControl
+from server.lobby import invitations, open_tables, organiser
+from server.lobby.open_tables import Wanted
+from server.lobby.settings import TimeControl
 from server.store import engine
 from server.store.models import Block, Game, Person, Reliability, Seat
 from server.validation import Guest
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("app")
 def found(which: Wanted = Wanted(), reader: int | None = None, **more: int) -> list[str]:  # noqa: B008 - frozen
     """Return the names of the open tables on a page."""
     with engine.reading() as session:
-        return [table.game.name for table in tables.open_tables(session, which, reader, **more)[0]]
+        return [table.game.name for table in open_tables.open_tables(session, which, reader, **more)[0]]
 
 
 def opened(name: str, now: datetime, **more: object) -> str:
@@ -68,7 +68,7 @@ def test_pages(now: datetime) -> None:
     assert found(page=3, most=2) == ["Table 4"]
     assert found(page=4, most=2) == []
     with engine.reading() as session:
-        assert [tables.open_tables(session, Wanted(), None, page, 2)[1] for page in (1, 2, 3)] == [
+        assert [open_tables.open_tables(session, Wanted(), None, page, 2)[1] for page in (1, 2, 3)] == [
             True,
             True,
             False,
@@ -97,7 +97,7 @@ def test_filters(now: datetime, query: dict[str, str], names: list[str]) -> None
     opened("Big", now + 3 * DAY, free=3)
     with engine.transaction() as session:
         session.execute(select(Person).where(Person.email == DAPHNE.address)).scalar_one().language = "de"
-    assert found(tables.wanted(query)) == names
+    assert found(open_tables.wanted(query)) == names
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_filters(now: datetime, query: dict[str, str], names: list[str]) -> None
 )
 def test_a_filter_that_no_table_can_meet_is_refused(query: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        tables.wanted(query)
+        open_tables.wanted(query)
     assert refused.value.field == field
 
 
@@ -164,7 +164,7 @@ def test_the_statements_do_not_grow_with_the_tables(now: datetime) -> None:
 
         event.listen(engine.db.engine, "before_cursor_execute", note)
         with engine.reading() as session:
-            list(tables.open_tables(session, Wanted(), reader)[0])
+            list(open_tables.open_tables(session, Wanted(), reader)[0])
         event.remove(engine.db.engine, "before_cursor_execute", note)
         return count
 

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from byzanz.games import latest
 from server import play
 from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
-from server.lobby import trials
+from server.lobby import visitors
 from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.mail.outgoing.deliver import deliver
@@ -46,7 +46,7 @@ def opened(token: str, now: datetime) -> SeatAccess | None:
 
 def started(now: datetime, slug: str = "byzantium") -> tuple[str, str]:
     """Start a visitor's game; return its id and the token of its seat."""
-    token = trials.start(slug, "Guest", now, "de")
+    token = visitors.start(slug, "Guest", now, "de")
     access = opened(token, now)
     assert access is not None
     return access.game.id, token
@@ -54,7 +54,7 @@ def started(now: datetime, slug: str = "byzantium") -> tuple[str, str]:
 
 def keep_token(game_id: str, now: datetime, address: str = ANN) -> str:
     """Ask to keep a game; return the token that the email carries."""
-    trials.mail_keep_link(game_id, address, now)
+    visitors.mail_keep_link(game_id, address, now)
     with engine.reading() as session:
         mail = session.scalars(select(Mail).where(Mail.kind == "keep").order_by(Mail.id.desc())).first()
         assert mail is not None
@@ -131,7 +131,7 @@ def test_it_troubles_no_moderator(now: datetime) -> None:
 def test_all_visitors_together_play_only_so_many_an_hour(
     now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trials, "MOST_AN_HOUR", 2)
+    monkeypatch.setattr(visitors, "MOST_AN_HOUR", 2)
     started(now)
     started(now + timedelta(minutes=30))
     with pytest.raises(TooMany):
@@ -143,7 +143,7 @@ def test_all_visitors_together_play_only_so_many_an_hour(
 def test_a_game_that_is_no_longer_played_gives_its_place_back(
     now: datetime, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr(trials, "MOST_AN_HOUR", 1)
+    monkeypatch.setattr(visitors, "MOST_AN_HOUR", 1)
     game_id, token = started(now)
     with pytest.raises(TooMany):
         started(now)
@@ -154,7 +154,7 @@ def test_a_game_that_is_no_longer_played_gives_its_place_back(
     elif how == "over":
         play.moderate(game_id, "!abandon", reason="x", person_id=1, now=now)
     elif how == "kept":
-        trials.keep(keep_token(game_id, now), "Ann", now)
+        visitors.keep(keep_token(game_id, now), "Ann", now)
     else:
         assert play.end_trial(game_id, now)
     started(now)
@@ -174,7 +174,7 @@ def test_a_game_that_nobody_keeps_ends_after_a_week(now: datetime) -> None:
         assert session.get(Turn, (game_id, 0)) is None
     assert len(entries) == before + 1  # the log is only appended to
     assert (entries[-1].by, entries[-1].move) == ("clock", "!abandon")
-    assert trials.end_old(now + timedelta(days=8)) == 0
+    assert visitors.end_old(now + timedelta(days=8)) == 0
     assert queued() == []
 
 
@@ -182,7 +182,7 @@ def test_a_finished_game_keeps_its_result_when_its_link_ends(now: datetime) -> N
     game_id, token = started(now)
     play.moderate(game_id, "!abandon", reason="x", person_id=outsider(), now=now)
     head = game_of(game_id).head
-    assert trials.end_old(now + timedelta(days=7)) == 1
+    assert visitors.end_old(now + timedelta(days=7)) == 1
     assert game_of(game_id).head == head
     assert opened(token, now) is None
 
@@ -191,7 +191,7 @@ def test_keeping_it_makes_a_normal_seat(now: datetime) -> None:
     game_id, old = started(now)
     visitor, token = seats_of(game_id)[0].person_id, keep_token(game_id, now)
     head = game_of(game_id).head
-    url = trials.keep(token, "Ann", now, "nl")
+    url = visitors.keep(token, "Ann", now, "nl")
     new = url.rpartition("/")[2]
     access = opened(new, now)
     assert access is not None
@@ -211,26 +211,26 @@ def test_keeping_it_makes_a_normal_seat(now: datetime) -> None:
     assert mail.game_id == game_id
     deliver(now + timedelta(minutes=3), Pigeons())
     assert turn_of(game_id).started_at is not None
-    assert trials.keep(token, "Ann", now) == url  # pressed twice
-    assert trials.end_old(now + timedelta(days=8)) == 0
+    assert visitors.keep(token, "Ann", now) == url  # pressed twice
+    assert visitors.end_old(now + timedelta(days=8)) == 0
 
 
 def test_a_known_person_keeps_their_name(now: datetime) -> None:
     with engine.transaction() as session:
         session.add(Person(email=ANN, name="Annie", created_at=now))
     game_id, _old = started(now)
-    trials.keep(keep_token(game_id, now), "Ann", now)
+    visitors.keep(keep_token(game_id, now), "Ann", now)
     assert (person(ANN).name, seats_of(game_id)[0].name) == ("Annie", "Ann")
 
 
 def test_only_the_first_who_confirms_keeps_it(now: datetime) -> None:
     game_id, _old = started(now)
     first, second = keep_token(game_id, now), keep_token(game_id, now, "bob@example.net")
-    trials.keep(first, "Ann", now)
+    visitors.keep(first, "Ann", now)
     with pytest.raises(Closed):
-        trials.keep(second, "Bob", now)
+        visitors.keep(second, "Bob", now)
     with pytest.raises(Closed):
-        trials.mail_keep_link(game_id, "carl@example.net", now)
+        visitors.mail_keep_link(game_id, "carl@example.net", now)
     assert person("bob@example.net").accepted is False
 
 
@@ -242,15 +242,15 @@ def test_a_person_who_has_seen_the_hands_cannot_keep_it(now: datetime) -> None:
     with engine.reading() as session:
         assert has_looked(session, game_id, looker)
     with pytest.raises(Closed):
-        trials.keep(token, "Ann", now)
+        visitors.keep(token, "Ann", now)
 
 
 def test_one_address_gets_three_of_these_emails_a_day(now: datetime) -> None:
     game_id, _old = started(now)
     for _ in range(5):
-        trials.mail_keep_link(game_id, ANN, now)
+        visitors.mail_keep_link(game_id, ANN, now)
     assert queued() == ["keep"] * 3
-    trials.mail_keep_link(game_id, ANN, now + timedelta(days=1, seconds=1))
+    visitors.mail_keep_link(game_id, ANN, now + timedelta(days=1, seconds=1))
     assert len(queued()) == 4
 
 
@@ -261,8 +261,8 @@ def test_the_button_works_for_a_day_after_its_email(now: datetime) -> None:
     deliver(late, sent)
     assert len(sent.sent) == 1
     with pytest.raises(NoSuchLink):
-        trials.keep(token, "Ann", late + timedelta(days=1))
-    assert trials.keep(token, "Ann", late + timedelta(days=1, seconds=-1))
+        visitors.keep(token, "Ann", late + timedelta(days=1))
+    assert visitors.keep(token, "Ann", late + timedelta(days=1, seconds=-1))
 
 
 def test_an_email_that_is_a_day_late_says_that_its_button_is_gone(now: datetime) -> None:
@@ -279,7 +279,7 @@ def test_no_email_offers_to_keep_what_was_kept_meanwhile(now: datetime) -> None:
     game_id, _old = started(now)
     token = keep_token(game_id, now)
     keep_token(game_id, now + timedelta(minutes=1), "bob@example.org")
-    trials.keep(token, "Ann", now + timedelta(minutes=2))
+    visitors.keep(token, "Ann", now + timedelta(minutes=2))
     sent = Pigeons()
     deliver(now + timedelta(hours=2), sent)
     assert not sent.to("bob@example.org")
@@ -299,7 +299,7 @@ def member(now: datetime, **more: Any) -> int:
 
 def test_a_signed_in_visitor_sits_as_themselves(now: datetime) -> None:
     ann = member(now)
-    token = trials.start("byzantium", "Guest", now, "de", ann)
+    token = visitors.start("byzantium", "Guest", now, "de", ann)
     access = opened(token, now)
     assert access is not None
     assert (access.seat.person_id, access.seat.name, access.game.trial) == (ann, "Ann", True)
@@ -314,7 +314,7 @@ def test_no_clock_runs_and_nobody_is_emailed_although_there_is_an_address(
     ann = member(now, cadence=cadence, time_zone="UTC")
     with engine.transaction() as session:
         session.get_one(Person, ann).digest_at = now
-    access = opened(trials.start("byzantium", "Guest", now, None, ann), now)
+    access = opened(visitors.start("byzantium", "Guest", now, None, ann), now)
     assert access is not None
     game_id = access.game.id
     for day in range(1, 6):
@@ -330,14 +330,14 @@ def test_no_clock_runs_and_nobody_is_emailed_although_there_is_an_address(
     turn = turn_of(game_id)
     assert (turn.started_at, turn.due_at, turn.remind_at) == (None, None, None)
     assert queued() == []
-    assert trials.end_old(now + timedelta(days=7)) == 1
+    assert visitors.end_old(now + timedelta(days=7)) == 1
     assert queued() == []
     assert game_of(game_id).status == "over"
 
 
 def test_no_digest_looks_again_at_a_visitors_game(now: datetime) -> None:
     ann = member(now, cadence="digest")
-    trials.start("byzantium", "Guest", now, None, ann)
+    visitors.start("byzantium", "Guest", now, None, ann)
     with engine.reading() as session:
         assert play.turns_for_digest(session, ann) == []
     assert digest.start_overdue_clocks(now + timedelta(days=2)) == 0
@@ -345,35 +345,35 @@ def test_no_digest_looks_again_at_a_visitors_game(now: datetime) -> None:
 
 def test_one_press_keeps_it_with_the_same_link(now: datetime) -> None:
     ann = member(now)
-    token = trials.start("byzantium", "Guest", now, None, ann)
+    token = visitors.start("byzantium", "Guest", now, None, ann)
     access = opened(token, now)
     assert access is not None
     game_id, head = access.game.id, access.game.head
-    trials.keep_own(game_id, now)
-    trials.keep_own(game_id, now)  # pressed twice
+    visitors.keep_own(game_id, now)
+    visitors.keep_own(game_id, now)  # pressed twice
     assert opened(token, now) is not None
     assert (game_of(game_id).trial, game_of(game_id).head) == (False, head)
     [mail] = mails("turn", Guest("Ann", ANN))
     assert mail.game_id == game_id
     deliver(now + timedelta(minutes=3), Pigeons())
     assert turn_of(game_id).started_at is not None
-    assert trials.end_old(now + timedelta(days=8)) == 0
+    assert visitors.end_old(now + timedelta(days=8)) == 0
 
 
 def test_a_visitor_without_an_address_cannot_keep_it_so(now: datetime) -> None:
     game_id, _token = started(now)
     with pytest.raises(Closed):
-        trials.keep_own(game_id, now)
+        visitors.keep_own(game_id, now)
     assert game_of(game_id).trial
 
 
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda now: trials.start("chess", "Guest", now), InvalidInput),
-        (lambda now: trials.mail_keep_link(started(now)[0], "nobody", now), InvalidInput),
-        (lambda now: trials.keep("nothing", "Ann", now), NoSuchLink),
-        (lambda now: trials.keep(keep_token(started(now)[0], now), "", now), InvalidInput),
+        (lambda now: visitors.start("chess", "Guest", now), InvalidInput),
+        (lambda now: visitors.mail_keep_link(started(now)[0], "nobody", now), InvalidInput),
+        (lambda now: visitors.keep("nothing", "Ann", now), NoSuchLink),
+        (lambda now: visitors.keep(keep_token(started(now)[0], now), "", now), InvalidInput),
     ],
 )
 def test_it_refuses_what_it_cannot_read(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from server.accounts import erasure, export
+from server.accounts import personal_data
 from server.errors import TooMany
-from server.lobby import invitations, organiser, wishes
-from server.lobby.tables import Wanted
-from server.lobby.time_control import TimeControl
+from server.lobby import invitations, open_tables, organiser
+from server.lobby.open_tables import Wanted
+from server.lobby.settings import TimeControl
 from server.mail.outgoing.deliver import deliver
 from server.store import engine
 from server.store.models import Block, Person, Wish
@@ -33,7 +33,7 @@ def opened(name: str, now: datetime, **more: Any) -> str:
 def kept(person_id: int) -> list[tuple[str | None, int | None, int | None]]:
     """Return the searches of a person."""
     with engine.reading() as session:
-        return [(wish.slug, wish.size, wish.pace) for wish in wishes.of_person(session, person_id)]
+        return [(wish.slug, wish.size, wish.pace) for wish in open_tables.of_person(session, person_id)]
 
 
 def told(now: datetime) -> list[str]:
@@ -53,26 +53,26 @@ def daphne(now: datetime) -> int:
 
 def test_three_searches_and_each_once(daphne: int, now: datetime) -> None:
     for which in (Wanted(), Wanted("empire"), Wanted("empire"), Wanted("byzanz", 4, 3600, "de", 2)):
-        wishes.add(daphne, which, now)
+        open_tables.add(daphne, which, now)
     assert kept(daphne) == [(None, None, None), ("empire", None, None), ("byzanz", 4, 3600)]
     with pytest.raises(TooMany):
-        wishes.add(daphne, Wanted("byzantium"), now)
-    wishes.add(daphne, Wanted("empire"), now)
+        open_tables.add(daphne, Wanted("byzantium"), now)
+    open_tables.add(daphne, Wanted("empire"), now)
     bob = person(BOB, now)
     with engine.reading() as session:
-        first = wishes.of_person(session, daphne)[0].id
-    wishes.remove(bob, first)
+        first = open_tables.of_person(session, daphne)[0].id
+    open_tables.remove(bob, first)
     assert len(kept(daphne)) == 3, "it is not Bob's"
-    wishes.remove(daphne, first)
+    open_tables.remove(daphne, first)
     assert kept(daphne) == [("empire", None, None), ("byzanz", 4, 3600)]
-    wishes.remove(daphne)
+    open_tables.remove(daphne)
     assert kept(daphne) == []
 
 
 @pytest.mark.concurrency
 def test_no_more_than_three_at_once(app: Flask, now: datetime) -> None:
     daphne = known(DAPHNE, now)
-    deeds = [lambda size=size: wishes.add(daphne, Wanted(size=size), now) for size in range(2, 8)]
+    deeds = [lambda size=size: open_tables.add(daphne, Wanted(size=size), now) for size in range(2, 8)]
     results = at_once(app, *deeds)
     assert sorted(map(str, results)) == sorted([str(None)] * 3 + [str(TooMany)] * 3)
     assert len(kept(daphne)) == 3
@@ -93,31 +93,31 @@ def test_a_person_is_told_of_tables_like_those(
     daphne: int, now: datetime, which: Wanted, names: set[str]
 ) -> None:
     opened("Before", now)
-    wishes.add(daphne, which, now + HOUR)
+    open_tables.add(daphne, which, now + HOUR)
     at = now + 2 * HOUR
     opened("Byzanz", at)
     opened("Slow", at, time_control=TimeControl(2 * 86400))
     opened("Empire", at, slug="empire", players=())
     opened("Not listed", at, listed=False, free=0, players=(BOB, CHARLIE))
-    assert wishes.tell(at) == bool(names)
+    assert open_tables.tell(at) == bool(names)
     texts = told(at)
     assert {name for text in texts for name in re.findall("“([^”]+)”\\. ", text)} == names
     assert len(texts) == bool(names)
 
 
 def test_one_email_a_day_with_all_that_opened_since(daphne: int, now: datetime) -> None:
-    wishes.add(daphne, Wanted("byzanz"), now)
-    wishes.add(daphne, Wanted(size=3), now)
+    open_tables.add(daphne, Wanted("byzanz"), now)
+    open_tables.add(daphne, Wanted(size=3), now)
     opened("First", now + HOUR)
-    assert wishes.tell(now + HOUR) == 1
-    assert wishes.tell(now + HOUR) == 0
+    assert open_tables.tell(now + HOUR) == 1
+    assert open_tables.tell(now + HOUR) == 0
     opened("Second", now + 2 * HOUR)
     opened("Third", now + 20 * HOUR)
     for hours in (2, 20, 24.9):
-        assert wishes.tell(now + hours * HOUR) == 0
-    assert wishes.tell(now + 25 * HOUR) == 1
+        assert open_tables.tell(now + hours * HOUR) == 0
+    assert open_tables.tell(now + 25 * HOUR) == 1
     for day in range(2, 6):
-        assert wishes.tell(now + day * DAY) == 0
+        assert open_tables.tell(now + day * DAY) == 0
     first, second = told(now + 6 * DAY)
     assert ("“First”" in first, "“Second”" in first) == (True, False)
     assert ("“First”" in second, "“Second”" in second, "“Third”" in second) == (False, True, True)
@@ -126,21 +126,21 @@ def test_one_email_a_day_with_all_that_opened_since(daphne: int, now: datetime) 
 
 @pytest.mark.concurrency
 def test_two_schedulers_send_one(app: Flask, now: datetime) -> None:
-    wishes.add(known(DAPHNE, now), Wanted(), now)
+    open_tables.add(known(DAPHNE, now), Wanted(), now)
     opened("Table", now + HOUR)
-    deeds = [lambda n=n: wishes.tell(now + 2 * HOUR + timedelta(seconds=n)) for n in range(4)]
+    deeds = [lambda n=n: open_tables.tell(now + 2 * HOUR + timedelta(seconds=n)) for n in range(4)]
     results = at_once(app, *deeds)
     assert sum(map(int, map(str, results))) == 1
     assert len(mails("wish")) == 1
     with engine.reading() as session:
         daphne = session.query(Person).filter_by(email=DAPHNE.address).one().id
     opened("Another", now + 3 * HOUR)
-    assert not wishes._tell(daphne, now + 3 * HOUR), "another scheduler was faster"
+    assert not open_tables._tell(daphne, now + 3 * HOUR), "another scheduler was faster"
 
 
 @pytest.mark.parametrize("blocks", [("host", "me"), ("me", "host"), ("guest", "me"), ("me", "guest")])
 def test_never_a_table_of_blocked_people(daphne: int, now: datetime, blocks: tuple[str, str]) -> None:
-    wishes.add(daphne, Wanted(), now)
+    open_tables.add(daphne, Wanted(), now)
     game_id = opened("Hidden", now + HOUR, players=(), free=2)
     eve = known(CHARLIE, now)
     invitations.take_free_seat(game_id, eve, "Charlie", "cut", now + HOUR)
@@ -149,33 +149,33 @@ def test_never_a_table_of_blocked_people(daphne: int, now: datetime, blocks: tup
     people = {"me": daphne, "host": host, "guest": eve}
     with engine.transaction() as session:
         session.add(Block(person_id=people[blocks[0]], other_id=people[blocks[1]], at=now))
-    assert wishes.tell(now + 2 * HOUR) == 0
+    assert open_tables.tell(now + 2 * HOUR) == 0
     assert not mails("wish")
 
 
 def test_never_ones_own_table(daphne: int, now: datetime) -> None:
-    wishes.add(daphne, Wanted(), now)
+    open_tables.add(daphne, Wanted(), now)
     opened("Mine", now + HOUR, organiser=DAPHNE)
     with_me = opened("With me", now + HOUR, free=2)
     invitations.take_free_seat(with_me, daphne, "Daphne", "cut", now + HOUR)
-    assert wishes.tell(now + 2 * HOUR) == 0
+    assert open_tables.tell(now + 2 * HOUR) == 0
 
 
 def test_an_email_names_only_tables_that_still_wait(daphne: int, now: datetime) -> None:
-    wishes.add(daphne, Wanted(), now)
+    open_tables.add(daphne, Wanted(), now)
     _gone, host = invited(now + HOUR, name="Gone", players=(BOB,), free=1, listed=True)
     opened("Here", now + HOUR)
-    assert wishes.tell(now + HOUR) == 1
+    assert open_tables.tell(now + HOUR) == 1
     organiser.cancel(host, now + HOUR)
     (text,) = told(now + HOUR)
     assert ("“Here”" in text, "“Gone”" in text) == (True, False)
 
 
 def test_a_block_counts_that_came_after_the_email_was_queued(daphne: int, now: datetime) -> None:
-    wishes.add(daphne, Wanted(), now)
+    open_tables.add(daphne, Wanted(), now)
     opened("Hidden", now + HOUR)
     opened("Open", now + HOUR, organiser=CHARLIE)
-    assert wishes.tell(now + HOUR) == 1
+    assert open_tables.tell(now + HOUR) == 1
     with engine.transaction() as session:
         host = session.query(Person).filter_by(email="alice@example.org").one().id
         session.add(Block(person_id=host, other_id=daphne, at=now + HOUR))
@@ -184,9 +184,9 @@ def test_a_block_counts_that_came_after_the_email_was_queued(daphne: int, now: d
 
 
 def test_an_email_about_no_table_is_not_sent(daphne: int, now: datetime) -> None:
-    wishes.add(daphne, Wanted(), now)
+    open_tables.add(daphne, Wanted(), now)
     _gone, host = invited(now + HOUR, name="Gone", players=(BOB,), free=1, listed=True)
-    assert wishes.tell(now + HOUR) == 1
+    assert open_tables.tell(now + HOUR) == 1
     organiser.cancel(host, now + HOUR)
     assert told(now + HOUR) == []
     (mail,) = mails("wish")
@@ -194,12 +194,12 @@ def test_an_email_about_no_table_is_not_sent(daphne: int, now: datetime) -> None
 
 
 def test_it_comes_in_the_persons_language_after_their_quiet_hours(daphne: int, now: datetime) -> None:
-    wishes.add(daphne, Wanted(), now)
+    open_tables.add(daphne, Wanted(), now)
     with engine.transaction() as session:
         me = session.get_one(Person, daphne)
         me.language, me.time_zone, me.quiet_from, me.quiet_to = "de", "UTC", 11 * 60, 13 * 60
     opened("Tisch", now + HOUR)
-    assert wishes.tell(now + 2 * HOUR) == 1
+    assert open_tables.tell(now + 2 * HOUR) == 1
     birds = Pigeons()
     while deliver(now + 2 * HOUR, birds):
         pass
@@ -214,16 +214,16 @@ def test_it_comes_in_the_persons_language_after_their_quiet_hours(daphne: int, n
 
 
 def test_a_person_who_wants_no_emails_gets_none(daphne: int, now: datetime) -> None:
-    wishes.add(daphne, Wanted(), now)
+    open_tables.add(daphne, Wanted(), now)
     with engine.transaction() as session:
         session.get_one(Person, daphne).silent = True
     opened("Table", now + HOUR)
-    wishes.tell(now + HOUR)
+    open_tables.tell(now + HOUR)
     assert told(now + HOUR) == []
 
 
 def test_many_readers_are_all_told(now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wishes, "READERS_AT_ONCE", 2)
+    monkeypatch.setattr(open_tables, "READERS_AT_ONCE", 2)
     host = person(BOB, now)
     with engine.transaction() as session:
         for number in range(5):
@@ -234,13 +234,13 @@ def test_many_readers_are_all_told(now: datetime, monkeypatch: pytest.MonkeyPatc
             if number < 3:  # three who must not be told of it do not keep the others from hearing
                 session.add(Block(person_id=reader.id, other_id=host, at=now))
     opened("Table", now + HOUR, organiser=BOB, players=(), free=2)
-    assert wishes.tell(now + HOUR) == 2
+    assert open_tables.tell(now + HOUR) == 2
 
 
 @pytest.mark.changes_busy_table
 def test_erasure_deletes_searches_and_the_export_has_them(daphne: int, now: datetime) -> None:
-    wishes.add(daphne, Wanted("byzanz", 4), now)
-    assert b"wish.json" in b"".join(export.archive(daphne))
-    erasure.erase(daphne, now)
+    open_tables.add(daphne, Wanted("byzanz", 4), now)
+    assert b"wish.json" in b"".join(personal_data.archive(daphne))
+    personal_data.erase(daphne, now)
     with engine.reading() as session:
         assert session.query(Wish).count() == 0

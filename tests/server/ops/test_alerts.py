@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from server.ops import metrics
-from server.scheduler import clockwork, heartbeat, jobs
+from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, totals
 from tests.support.folders import ROOT
 
@@ -34,7 +34,7 @@ OF_PROMETHEUS = {"job", "instance", "le"}
 def exposed(client: FlaskClient) -> dict[str, set[str]]:
     """Return the samples of a scrape of a server that runs, by name, each with its labels."""
     for part in heartbeat.PARTS:
-        clockwork.record_heartbeat(heartbeat.HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
+        loop.record_heartbeat(heartbeat.HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
     totals.note("job:turns", 1)
     totals.store()
     client.get("/healthz")

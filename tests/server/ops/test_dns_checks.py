@@ -8,9 +8,9 @@ import dns.resolver
 import pytest
 
 from server.config import Settings
-from server.demo.smtp_sink import free_port
-from server.ops import dns_checks
-from server.ops.finding import Finding
+from server.demo import free_port
+from server.ops import checks
+from server.ops.checks import Finding
 from tests.support.name_servers import serving
 
 SOUND = {
@@ -29,7 +29,7 @@ def check(changes: dict[tuple[str, str], list[str]], given: Settings | None = No
     """Return the findings after these records of a sound set-up have changed; an empty list removes them."""
     records = {key: found for key, found in (SOUND | changes).items() if found}
     with serving(records) as resolver:
-        return list(dns_checks.findings(given or settings(), resolver))
+        return list(checks.dns_findings(given or settings(), resolver))
 
 
 def test_a_sound_set_up_is_told() -> None:
@@ -99,23 +99,23 @@ def test_a_policy_of_the_organisation_counts_for_its_subdomains() -> None:
     ],
 )
 def test_the_registered_domain_is_guessed(domain: str, registered: str) -> None:
-    assert dns_checks.organisation(domain) == registered
+    assert checks.organisation(domain) == registered
 
 
 def test_nothing_is_wrong_where_no_resolver_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     resolver = dns.resolver.Resolver(configure=False)
     resolver.nameservers, resolver.port = ["127.0.0.1"], free_port()
-    monkeypatch.setattr(dns_checks, "SECONDS", 0.2)
-    (found,) = dns_checks.findings(settings(), resolver)
+    monkeypatch.setattr(checks, "SECONDS", 0.2)
+    (found,) = checks.dns_findings(settings(), resolver)
     assert found.ok
     assert found.what.startswith("DNS: not checked, no resolver answers (play.example.org: ")
     resolver.nameservers = []
-    (found,) = dns_checks.findings(settings(), resolver)
+    (found,) = checks.dns_findings(settings(), resolver)
     assert "not checked" in found.what
     unset = Mock(side_effect=dns.resolver.NoResolverConfiguration)
     monkeypatch.setattr(dns.resolver, "Resolver", unset)
-    (found,) = dns_checks.findings(settings())
+    (found,) = checks.dns_findings(settings())
     assert found.ok
     assert found.what.startswith("DNS: not checked, no resolver answers")
-    (found,) = dns_checks.findings(settings("byzanz@localhost"))
+    (found,) = checks.dns_findings(settings("byzanz@localhost"))
     assert found.what.startswith("DNS: not checked, for localhost")

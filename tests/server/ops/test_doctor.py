@@ -15,13 +15,13 @@ from sqlalchemy import text
 
 from server import config, create_app, play
 from server.config import Settings
-from server.demo.smtp_sink import Inbox, free_port
+from server.demo import Inbox, free_port
 from server.mail import deliverability
 from server.mail.incoming import lmtp
 from server.mail.text import quoted
-from server.ops import doctor, serve, slow_clients, surroundings, trial_mail
-from server.ops.finding import Finding
-from server.scheduler import clockwork, jobs
+from server.ops import checks, doctor, mail_checks, serve, slow_clients
+from server.ops.checks import Finding
+from server.scheduler import jobs, loop
 from server.scheduler.heartbeat import HeartbeatRecorder
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
@@ -54,7 +54,7 @@ def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.Monke
 def alive(app: Flask) -> Flask:
     """Return an application with current heartbeats."""
     for part in ("web", "scheduler"):
-        clockwork.record_heartbeat(HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
+        loop.record_heartbeat(HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
     return app
 
 
@@ -232,7 +232,7 @@ def test_a_mail_server_that_refuses_us_is_told_with_its_remedy() -> None:
 def test_a_clock_set_back_is_told_with_its_remedy_though_nothing_runs() -> None:
     later = engine.utc_now() + timedelta(days=4)
     for part in ("web", "scheduler"):
-        clockwork.record_heartbeat(HeartbeatRecorder(part, 5.0), later, jobs.steady())
+        loop.record_heartbeat(HeartbeatRecorder(part, 5.0), later, jobs.steady())
     found = [str(finding) for finding in wrong()]
     assert len(found) == 2
     for part, finding in zip(("web", "scheduler"), found, strict=True):
@@ -380,14 +380,14 @@ def test_settings_that_make_a_server_useless_are_wrong(
             monkeypatch.delenv(f"BYZANZ_{name}")
         else:
             monkeypatch.setenv(f"BYZANZ_{name}", value)
-    found = [str(each) for each in surroundings.findings(config.load()) if not each.ok]
+    found = [str(each) for each in checks.machine_findings(config.load()) if not each.ok]
     assert len(found) == bool(told), found
     assert told in "".join(found)
 
 
 def files(settings: Settings) -> list[str]:
     """Return what is wrong with the files of a database."""
-    return [str(found) for found in surroundings.findings(settings) if not found.ok]
+    return [str(found) for found in checks.machine_findings(settings) if not found.ok]
 
 
 def test_a_database_that_cannot_be_written_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -416,7 +416,7 @@ def test_a_database_that_cannot_be_written_is_wrong(monkeypatch: pytest.MonkeyPa
 def test_the_files_that_are_used_are_told_without_a_password() -> None:
     url = "postgresql+psycopg://ann:geheim@db/byzanz"
     given = config.load().model_copy(update={"database_url": url})
-    told = "\n".join(str(found) for found in surroundings.findings(given))
+    told = "\n".join(str(found) for found in checks.machine_findings(given))
     assert "postgresql+psycopg://ann:***@db/byzanz" in told
     assert "settings f" in told
 
@@ -455,7 +455,7 @@ def trial(domain: str, monkeypatch: pytest.MonkeyPatch, mail_url: str) -> list[s
     with create_app(settings).app_context():
         return [
             str(found)
-            for found in trial_mail.findings(settings, "mia@example.org", NOW, sleep=lambda _: None)
+            for found in mail_checks.trial_findings(settings, "mia@example.org", NOW, sleep=lambda _: None)
         ]
 
 

@@ -21,7 +21,7 @@ from server.mail.incoming import lmtp
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.ops import logs, serve
-from server.scheduler import clockwork, heartbeat, jobs
+from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, links, totals
 from tests.conftest import NOW, Table, begun, settings
 from tests.support.letters import ALICE, desk, letters, with_replies, written
@@ -249,7 +249,7 @@ def test_a_bots_move_names_no_person(table: Callable[..., Table], log: Log) -> N
 
 
 def test_a_tick_is_told_if_it_did_something_and_its_success_is_noted(app: Flask, log: Log) -> None:
-    made = clockwork.Scheduler(app, app.config["BYZANZ"])
+    made = loop.Scheduler(app, app.config["BYZANZ"])
     heard = log()
 
     def fail() -> None:
@@ -284,7 +284,7 @@ def test_an_outage_of_the_database_is_a_line_of_each_kind(
     with_replies(app)
     game = table(3)
     box, heard = desk(), log()
-    made = clockwork.Scheduler(app, app.config["BYZANZ"])
+    made = loop.Scheduler(app, app.config["BYZANZ"])
 
     def down(_connection: object) -> None:
         raise OperationalError("BEGIN", {}, Exception("the server has gone"))

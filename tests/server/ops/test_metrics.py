@@ -21,7 +21,7 @@ from server.mail import deliverability
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
-from server.scheduler import clockwork, jobs
+from server.scheduler import jobs, loop
 from server.scheduler.heartbeat import HeartbeatRecorder
 from server.store import alerts, engine, links, totals
 from server.store.facts import Fact
@@ -160,7 +160,7 @@ def test_a_turn_that_no_mail_reaches_is_stopped(client: FlaskClient, table: Seat
 
 def test_the_clock_runs_while_all_parts_beat(client: FlaskClient) -> None:
     for part in ("web", "scheduler"):
-        clockwork.record_heartbeat(HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
+        loop.record_heartbeat(HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
     running = figures(client)
     assert running["byzanz_clock_frozen"] == running["byzanz_clock_in_doubt"] == 0
     assert running["byzanz_beat_age_seconds web"] < 60
@@ -280,12 +280,12 @@ def reasons(client: FlaskClient) -> list[str]:
 
 def test_ready_means_that_the_scheduler_beats(client: FlaskClient) -> None:
     assert reasons(client) == ["the scheduler sends no heartbeat"]
-    clockwork.record_heartbeat(HeartbeatRecorder("scheduler", 5.0), engine.utc_now(), jobs.steady())
+    loop.record_heartbeat(HeartbeatRecorder("scheduler", 5.0), engine.utc_now(), jobs.steady())
     assert reasons(client) == []
 
 
 def test_ready_means_that_the_tables_are_the_newest(client: FlaskClient) -> None:
-    clockwork.record_heartbeat(HeartbeatRecorder("scheduler", 5.0), engine.utc_now(), jobs.steady())
+    loop.record_heartbeat(HeartbeatRecorder("scheduler", 5.0), engine.utc_now(), jobs.steady())
     with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     assert reasons(client) == ["the database is not at the latest revision"]

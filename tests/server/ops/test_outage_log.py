@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import TemporaryFailure
-from server.ops import logs, outage_log, serve
+from server.ops import logs, serve
 from tests.conftest import NOW, begun
 from tests.support.mail_servers import Pigeons
 
@@ -62,13 +62,13 @@ def test_an_outage_is_one_line_a_minute_and_kind(log: io.StringIO, monkeypatch: 
         LOGGER.exception("job %s failed", "turns")
     others = ["fault at turn.show: database is locked", "job turns failed: the server has gone"]
     assert lines(log) == [first, *others]
-    now[0] += outage_log.SECONDS - 1
+    now[0] += logs.SECONDS - 1
     fail(GONE, 1)
     assert lines(log) == [first, *others]
     now[0] += 1
     fail(GONE, 1)
     assert lines(log) == [first, *others, f"{first} (305 more like it before)"]
-    now[0] += outage_log.SECONDS
+    now[0] += logs.SECONDS
     fail(GONE, 1)
     assert lines(log)[-1] == first
 

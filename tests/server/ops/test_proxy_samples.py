@@ -28,8 +28,8 @@ import pytest
 
 from server import create_app
 from server.config import Settings
-from server.demo.smtp_sink import free_port
-from server.ops import reach
+from server.demo import free_port
+from server.ops import checks
 from server.store import engine, links, people
 from tests.conftest import copied, settings
 from tests.support.folders import ROOT
@@ -264,7 +264,7 @@ def signed_in(proxy: Proxy, chosen: Settings) -> Iterator[Visitor]:
         assert (code, "Sign in</a>" in page) == (200, False)
         _, account = visitor.ask("/account")
         assert "ann@example.org" in account
-        assert [finding for finding in reach.proxy(chosen) if not finding.ok] == []
+        assert [finding for finding in checks.proxy(chosen) if not finding.ok] == []
         yield visitor
     assert token not in proxy.logs()
     assert TOKEN not in proxy.logs()

@@ -16,8 +16,8 @@ from flask.testing import FlaskClient
 
 from server import create_app
 from server.config import Settings
-from server.demo.smtp_sink import free_port
-from server.ops import reach, slow_clients, surroundings
+from server.demo import free_port
+from server.ops import checks, slow_clients
 from server.store import engine
 from tests.conftest import settings
 from tests.support.web_servers import serving
@@ -53,7 +53,7 @@ def behind(proxy: Proxy, database_url: str, **more: object) -> Iterator[Settings
 
 def findings(chosen: Settings) -> list[str]:
     """Return all findings but that about slow clients."""
-    return [str(finding) for finding in reach.proxy(chosen)][:-1]
+    return [str(finding) for finding in checks.proxy(chosen)][:-1]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_proxies_that_the_settings_do_not_count_are_told_once(
         "/healthz": f'{{"status": "alive", "forwarded": {forwarded}, "proxy_hops": 0}}',
         "/metrics": "",
     }
-    monkeypatch.setattr(reach, "_fetch", lambda _settings, path: ("200", answers[path]))
+    monkeypatch.setattr(checks, "_fetch", lambda _settings, path: ("200", answers[path]))
     chosen = settings(database_url)
-    told = [*surroundings.findings(chosen), *list(reach.proxy(chosen))[:-1]]
+    told = [*checks.machine_findings(chosen), *list(checks.proxy(chosen))[:-1]]
     assert said in str(told[-1])
     assert sum("BYZANZ_PROXY_HOPS" in str(finding) for finding in told) == 1
 
@@ -102,7 +102,7 @@ def test_over_https_there_is_a_proxy_and_it_must_tell_the_visitor(
         "/healthz": '{"status": "alive", "forwarded": 0, "proxy_hops": 0}',
         "/metrics": "byzanz_games 1",
     }
-    monkeypatch.setattr(reach, "_fetch", lambda _settings, path: ("200", answers[path]))
+    monkeypatch.setattr(checks, "_fetch", lambda _settings, path: ("200", answers[path]))
     silent, open_to_all = findings(settings(database_url))
     assert "sends no X-Forwarded-For" in silent
     assert "everybody can read https://byzanz.test/metrics" in open_to_all
@@ -176,7 +176,7 @@ def test_an_address_where_nothing_answers_is_told(
 
     if isinstance(error, ssl.SSLCertVerificationError):
         error.verify_message = "certificate has expired"
-    monkeypatch.setattr(reach, "_fetch", fail)
+    monkeypatch.setattr(checks, "_fetch", fail)
     (found,) = findings(settings(database_url))
     assert found.startswith("WRONG")
     assert said in found
@@ -185,14 +185,14 @@ def test_an_address_where_nothing_answers_is_told(
 
 
 def test_a_proof_is_valid_for_a_minute_or_two(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reach, "time", SimpleNamespace(time=lambda: 1_700_000_000))
+    monkeypatch.setattr(checks, "time", SimpleNamespace(time=lambda: 1_700_000_000))
     for ago, valid in ((0, True), (1, True), (2, False), (-1, False)):
-        proof = reach._proof(client.application.config["BYZANZ"], ago)
-        told = client.get("/healthz", headers={reach.DOCTOR: proof}).json
+        proof = checks._proof(client.application.config["BYZANZ"], ago)
+        told = client.get("/healthz", headers={checks.DOCTOR: proof}).json
         assert ("forwarded" in (told or {})) == valid, ago
 
 
 def test_nobody_else_learns_what_the_proxy_told(client: FlaskClient) -> None:
     for proof in (None, "", "forged", "ImEi.aaaa.bbbb"):
-        given = {"X-Forwarded-For": "192.0.2.1"} | ({} if proof is None else {reach.DOCTOR: proof})
+        given = {"X-Forwarded-For": "192.0.2.1"} | ({} if proof is None else {checks.DOCTOR: proof})
         assert client.get("/healthz", headers=given).json == {"status": "alive"}

@@ -27,9 +27,9 @@ import sqlalchemy as sa
 
 from server import create_app
 from server.config import home
-from server.demo.smtp_sink import free_port
-from server.mail.incoming import lmtp, signatures
-from server.ops import mail_in_probe, trial_mail
+from server.demo import free_port
+from server.mail.incoming import lmtp, receive
+from server.ops import mail_checks
 from server.store import engine, people
 from tests.conftest import NOW, SECRET, settings
 from tests.support.mail_servers import FaultyServer, speaking
@@ -402,7 +402,7 @@ def test_a_mail_in_that_has_stopped_is_named(place: Path) -> None:
         said = f"byzanz mail-in has stopped: nothing answers on 127.0.0.1 port {port}: start it again"
         assert any(line.startswith(said) for line in stopped)
     with dead_behind(200) as base:
-        (place / "instance" / mail_in_probe.FILE).write_text(
+        (place / "instance" / mail_checks.FILE).write_text(
             f"{socket.gethostname()} 127.0.0.1 {base.rpartition(':')[2]}\n"
         )
         odd = doctor(place, BYZANZ_MAIL_DOMAIN="play.example.org")
@@ -488,7 +488,7 @@ def test_the_signature_of_the_email_that_comes_back_is_checked(
     )
     with names({**dns, ("example.org", "A"): ["192.0.2.1"]}) as resolver, FaultyServer().running() as server:
         chosen = chosen.model_copy(update={"mail_url": f"smtp://127.0.0.1:{server.port}"})
-        monkeypatch.setattr(signatures, "resolver", lambda: resolver)
+        monkeypatch.setattr(receive, "resolver", lambda: resolver)
         app = create_app(chosen)
         real = server.handle_DATA
 
@@ -505,7 +505,7 @@ def test_the_signature_of_the_email_that_comes_back_is_checked(
         with app.app_context():
             found = [
                 str(each)
-                for each in trial_mail.findings(chosen, "mia@example.org", NOW, sleep=lambda _: None)
+                for each in mail_checks.trial_findings(chosen, "mia@example.org", NOW, sleep=lambda _: None)
             ]
     assert "came back to byzanz mail-in" in found[1]
     assert said in found[2]

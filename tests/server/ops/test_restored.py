@@ -18,7 +18,7 @@ from sqlalchemy import select
 from server.cli import main
 from server.mail.incoming import receive
 from server.mail.incoming.receive import NoSuchAddress
-from server.ops import restored
+from server.ops import doctor
 from server.scheduler import jobs
 from server.store import engine
 from server.store import log as store_log
@@ -172,18 +172,18 @@ def test_made_up_heads_and_marks_of_other_games_change_nothing(lost: Lost, clien
 def test_the_doctor_lists_games_that_had_gone_further(
     lost: Lost, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert restored.run(None) == 0
-    assert capsys.readouterr().out == f"ok     {restored.NONE_MISSING}\n"
+    assert doctor.after_restore(None) == 0
+    assert capsys.readouterr().out == f"ok     {doctor.NONE_MISSING}\n"
     log = tmp_path / "mail.log"
     log.write_text("".join(f"cleanup: message-id={message['Message-ID']}\n" for message in lost.sent))
-    assert restored.run(log) == 1
+    assert doctor.after_restore(log) == 1
     told = capsys.readouterr().out
     assert told.startswith("WRONG  game g1, entry 4 was emailed as ")
     assert "but the log ends at 2: restore a newer backup" in told
     assert len(alert_texts()) == 1
     for seat in (1, 2):
         submit(lost.game.id, seat, "pass")
-    assert restored.run(None) == 1
+    assert doctor.after_restore(None) == 1
     assert "but the log has another entry there" in capsys.readouterr().out
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from server.demo.smtp_sink import free_port
+from server.demo import free_port
 from server.ops import serve, slow_clients
 from tests.support import servers
 from tests.support.databases import copied

@@ -19,7 +19,7 @@ from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
 from server.play import history, positions, standing_orders, turns
 from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
-from server.scheduler import clockwork, heartbeat, jobs
+from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, links, log, people
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
 from tests.conftest import NOW, Table
@@ -511,7 +511,7 @@ def awake(now: datetime) -> None:
     """Write a heartbeat for both parts of the server now."""
     for part in heartbeat.PARTS:
         recorder = heartbeat.HeartbeatRecorder(part, TICK)
-        clockwork.record_heartbeat(recorder, now, 0.0)
+        loop.record_heartbeat(recorder, now, 0.0)
 
 
 def test_a_seat_that_no_mail_reaches_for_72_hours_goes_on_autopilot(table: Begin, mia: int) -> None:

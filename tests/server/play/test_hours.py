@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 from server import play
 from server.accounts import absences
 from server.errors import InvalidInput
-from server.lobby import time_control
-from server.lobby.time_control import TimeControl
+from server.lobby import settings
+from server.lobby.settings import TimeControl
 from server.mail.outgoing import deliver
 from server.play import positions, running, turns
 from server.play.moderation import Newcomer
@@ -322,15 +322,15 @@ def test_thirty_five_days_in_any_year_and_not_one_more(alice: int) -> None:
 @one_database
 @pytest.mark.usefixtures("app")
 def test_days_off_and_banks_by_name() -> None:
-    assert time_control.parse_weekdays(["sun", "sat", "sun"]) == "67"
-    assert time_control.default_bank(2 * 3600) == 4 * 3600
+    assert settings.parse_weekdays(["sun", "sat", "sun"]) == "67"
+    assert settings.default_bank(2 * 3600) == 4 * 3600
     assert (
-        time_control.clean_time_control(
-            TimeControl(time_control.LONGEST_BANK, time_control.default_bank(time_control.LONGEST_BANK))
+        settings.clean_time_control(
+            TimeControl(settings.LONGEST_BANK, settings.default_bank(settings.LONGEST_BANK))
         ).bank
-        == time_control.LONGEST_BANK
+        == settings.LONGEST_BANK
     )
-    assert [time_control.clean_time_control(preset) for preset in time_control.PRESETS.values()] == list(
-        time_control.PRESETS.values()
+    assert [settings.clean_time_control(preset) for preset in settings.PRESETS.values()] == list(
+        settings.PRESETS.values()
     )
-    assert time_control.clean_time_control(TimeControl(3600, 0, "7667")).days_off == "67"
+    assert settings.clean_time_control(TimeControl(3600, 0, "7667")).days_off == "67"

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select
 
 from server import play
-from server.accounts import erasure
+from server.accounts import personal_data
 from server.errors import Refused
-from server.lobby import trials
+from server.lobby import visitors
 from server.play import game as play_game
 from server.play import positions
 from server.play.moderation import Newcomer
@@ -150,7 +150,7 @@ def test_a_substitute_begins_a_tenure_with_the_act(table: Begin, left_before: bo
 
 
 def test_a_visitor_who_keeps_the_game_has_held_it_from_the_start() -> None:
-    token = trials.start("byzantium", "Guest", NOW, "en")
+    token = visitors.start("byzantium", "Guest", NOW, "en")
     with engine.transaction() as session:
         [game] = session.scalars(select(Game).where(Game.trial)).unique()
         check(game.id)
@@ -166,7 +166,7 @@ def test_an_erased_person_holds_nothing_and_never_did(table: Begin) -> None:
     game, mia = table(3), moderator()
     moderate(game.id, "!replace 2", mia, who=Newcomer("Georgios", "georgios@example.org"))
     for person in (game.people[1], game.people[2]):
-        erasure.erase(person, NOW)
+        personal_data.erase(person, NOW)
         with engine.reading() as session:
             assert not session.scalars(select(Tenure).where(Tenure.person_id == person)).all()
     check(game.id)

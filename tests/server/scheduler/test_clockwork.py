@@ -16,7 +16,7 @@ from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.mail.outgoing.smtp import Transport
 from server.play.moderation import Newcomer
-from server.scheduler import clockwork, heartbeat, jobs
+from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, outbox, people, totals
 from server.store.models import Game
 from tests.conftest import NOW, Table
@@ -36,10 +36,10 @@ class Ticks:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[tuple[Any, ...]] = []
         self._results = {"tick_bots": [1, 2], "tick_outbox": [deliver.BATCH, 3]}
-        for name in dir(clockwork):
+        for name in dir(loop):
             if name.startswith("tick_"):
-                monkeypatch.setattr(clockwork, name, partial(self._tick, name))
-        monkeypatch.setattr(clockwork, "record_heartbeat", self._record)
+                monkeypatch.setattr(loop, name, partial(self._tick, name))
+        monkeypatch.setattr(loop, "record_heartbeat", self._record)
         monkeypatch.setattr(outbox, "free_leases", lambda _mailer: None)
         monkeypatch.setattr(people, "store", lambda: self.calls.append(("presence.store",)))
         monkeypatch.setattr(totals, "store", lambda: self.calls.append(("totals.store",)))
@@ -62,10 +62,10 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Ticks:
 
 
 @pytest.fixture
-def scheduler(app: Flask, ticks: Ticks) -> Iterator[clockwork.Scheduler]:  # noqa: ARG001 (jobs are replaced first)
+def scheduler(app: Flask, ticks: Ticks) -> Iterator[loop.Scheduler]:  # noqa: ARG001 (jobs are replaced first)
     """Start a scheduler whose jobs wait to be called by the test."""
     settings = app.config["BYZANZ"].model_copy(update={"tick": SECONDS})
-    made = clockwork.Scheduler(app, settings)
+    made = loop.Scheduler(app, settings)
     made._scheduler.start = partial(made._scheduler.start, paused=True)
     engine.committed.clear()
     made.start()
@@ -73,9 +73,7 @@ def scheduler(app: Flask, ticks: Ticks) -> Iterator[clockwork.Scheduler]:  # noq
     made.stop()
 
 
-def test_each_job_runs_at_its_interval_and_calls_its_tick(
-    scheduler: clockwork.Scheduler, ticks: Ticks
-) -> None:
+def test_each_job_runs_at_its_interval_and_calls_its_tick(scheduler: loop.Scheduler, ticks: Ticks) -> None:
     # The first heartbeat comes before all ticks, and before a deadline is enforced, games without rules are on hold.
     assert ticks.calls == JOBS["heartbeats"][1] + JOBS["rules"][1]
     found = {}
@@ -89,10 +87,10 @@ def test_each_job_runs_at_its_interval_and_calls_its_tick(
 
 @pytest.mark.parametrize("jump", [timedelta(days=4), timedelta(days=-4)])
 def test_a_job_whose_clock_jumps_runs_once_and_then_at_its_interval(
-    scheduler: clockwork.Scheduler, monkeypatch: pytest.MonkeyPatch, jump: timedelta
+    scheduler: loop.Scheduler, monkeypatch: pytest.MonkeyPatch, jump: timedelta
 ) -> None:
     then = datetime.now(UTC) + jump
-    monkeypatch.setattr(clockwork, "utc_now", lambda: then)
+    monkeypatch.setattr(loop, "utc_now", lambda: then)
     looks = [True, False]  # the watch looks once and is then told to stop
     monkeypatch.setattr(scheduler._stopping, "wait", lambda _seconds: looks.pop())
     scheduler._watch_clock()
@@ -105,7 +103,7 @@ def test_a_job_whose_clock_jumps_runs_once_and_then_at_its_interval(
 
 def test_the_web_sends_a_heartbeat_only_after_it_has_answered_a_request(app: Flask, ticks: Ticks) -> None:
     answers = [False, True]
-    made = clockwork.Scheduler(app, app.config["BYZANZ"], answers=lambda: answers.pop(0))
+    made = loop.Scheduler(app, app.config["BYZANZ"], answers=lambda: answers.pop(0))
     made._scheduler.start = partial(made._scheduler.start, paused=True)
     own, web = ("record_heartbeat", "scheduler"), ("record_heartbeat", "web")
     made.start()
@@ -120,9 +118,7 @@ def test_the_web_sends_a_heartbeat_only_after_it_has_answered_a_request(app: Fla
         made.stop()
 
 
-def test_a_commit_lets_bots_move_and_then_sends_the_mail(
-    scheduler: clockwork.Scheduler, ticks: Ticks
-) -> None:
+def test_a_commit_lets_bots_move_and_then_sends_the_mail(scheduler: loop.Scheduler, ticks: Ticks) -> None:
     ticks.calls.clear()
     engine.committed.set()
     for _ in range(600):
@@ -167,7 +163,7 @@ def test_old_mail_is_deleted_unless_the_clock_is_in_doubt(monkeypatch: pytest.Mo
 def test_a_confirmed_clock_makes_the_mail_of_its_wrong_past_due(table: Begin) -> None:
     table(3, now=NOW + HOUR)
     assert outbox.lease(NOW, 9) == []
-    assert not clockwork.confirm_clock(NOW)
+    assert not loop.confirm_clock(NOW)
     assert len(outbox.lease(NOW, 9)) == 1
 
 
@@ -214,8 +210,8 @@ def test_apscheduler_is_woken_though_it_waits_for_days(
     app: Flask, ticks: Ticks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A step of the clock may be undone before anybody looks: then no job lies in the future, yet it sleeps."""
-    monkeypatch.setattr(clockwork, "LOOK_AT_CLOCK", 0.01)
-    made = clockwork.Scheduler(app, app.config["BYZANZ"].model_copy(update={"tick": SECONDS}))
+    monkeypatch.setattr(loop, "LOOK_AT_CLOCK", 0.01)
+    made = loop.Scheduler(app, app.config["BYZANZ"].model_copy(update={"tick": SECONDS}))
     woken = Event()
     monkeypatch.setattr(made._scheduler, "wakeup", woken.set)
     made._scheduler.start = partial(made._scheduler.start, paused=True)
@@ -229,11 +225,9 @@ def test_apscheduler_is_woken_though_it_waits_for_days(
     assert ticks.calls
 
 
-def started(app: Flask, mailer: str = "") -> clockwork.Scheduler:
+def started(app: Flask, mailer: str = "") -> loop.Scheduler:
     """Start a scheduler that sends mail under this name; its jobs wait."""
-    made = clockwork.Scheduler(
-        app, app.config["BYZANZ"].model_copy(update={"tick": SECONDS, "mailer": mailer})
-    )
+    made = loop.Scheduler(app, app.config["BYZANZ"].model_copy(update={"tick": SECONDS, "mailer": mailer}))
     made._scheduler.start = partial(made._scheduler.start, paused=True)
     made.start()
     return made

@@ -21,13 +21,13 @@ from sqlalchemy import delete, select
 from byzanz import bots
 from byzanz.games.byzanz import Byzanz
 from server import create_app, play
-from server.demo import inbox as inbox_pages
-from server.demo.smtp_sink import Inbox
+from server import demo as server_demo
+from server.demo import Inbox
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import MailServer, Message, Transport
 from server.mail.text import quoted
 from server.play import turns
-from server.scheduler import clockwork, heartbeat, jobs
+from server.scheduler import heartbeat, jobs, loop
 from server.store import alerts, engine
 from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Snapshot, Turn
 from tests.conftest import NOW, Table
@@ -212,10 +212,10 @@ def test_a_gap_in_either_part_is_one_outage_and_nobody_is_played_for_meanwhile(
     web, scheduler = machine.recorders
     for _ in range(10):  # the web is away, the scheduler goes on
         machine.wait(9 * MINUTE)
-        clockwork.record_heartbeat(scheduler, machine.now, machine.steady)
+        loop.record_heartbeat(scheduler, machine.now, machine.steady)
         assert jobs.tick_turns(machine.now, TICK) == 0
-    clockwork.record_heartbeat(web, machine.now, machine.steady)
-    clockwork.record_heartbeat(web, machine.now + MINUTE, machine.steady + 60)
+    loop.record_heartbeat(web, machine.now, machine.steady)
+    loop.record_heartbeat(web, machine.now + MINUTE, machine.steady + 60)
     (outage,) = rows(Outage)
     assert (outage.part, outage.from_at, outage.to_at) == ("web", NOW, NOW + 90 * MINUTE)
     assert jobs.tick_turns(machine.now, TICK) == 0
@@ -230,7 +230,7 @@ def test_a_part_may_have_died_right_after_its_last_heartbeat(
     assert machine.run(59 * MINUTE) == 0
     machine.wait(MINUTE)
     living = next(recorder for recorder in machine.recorders if recorder.part != part)
-    clockwork.record_heartbeat(living, machine.now, machine.steady)
+    loop.record_heartbeat(living, machine.now, machine.steady)
     assert jobs.tick_turns(machine.now, TICK) == 0  # due, but nobody has seen the other part since
     machine.send_heartbeats()
     assert jobs.tick_turns(machine.now, TICK) == 1
@@ -241,7 +241,7 @@ def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
     other = heartbeat.HeartbeatRecorder("web", TICK)
     for _ in range(10):
         machine.wait(9 * MINUTE)
-        clockwork.record_heartbeat(other, machine.now, machine.steady)
+        loop.record_heartbeat(other, machine.now, machine.steady)
     machine.send_heartbeats()
     assert [outage.part for outage in rows(Outage)] == ["scheduler"]
 
@@ -320,8 +320,8 @@ def test_a_moderator_may_say_that_the_new_time_is_right(table: Begin, machine: M
     machine.run(10 * MINUTE)
     machine.now += 3 * DAY
     assert machine.run(30 * MINUTE) == 0
-    assert clockwork.confirm_clock(machine.now)
-    assert not clockwork.confirm_clock(machine.now)
+    assert loop.confirm_clock(machine.now)
+    assert not loop.confirm_clock(machine.now)
     assert machine.run(59 * MINUTE) == 0  # the three days count for nobody
     assert standing() == set()
     assert machine.run(2 * HOUR) == 1
@@ -332,7 +332,7 @@ def test_a_moderator_may_say_that_the_new_time_is_right(table: Begin, machine: M
 def test_a_second_jump_right_after_the_first_was_confirmed_is_noticed(machine: Machine) -> None:
     machine.now += 3 * DAY
     machine.run(30 * MINUTE)
-    assert clockwork.confirm_clock(machine.now)
+    assert loop.confirm_clock(machine.now)
     machine.now -= 2 * DAY
     machine.wait(MINUTE)
     machine.send_heartbeats()
@@ -409,7 +409,7 @@ def test_a_turn_that_began_in_a_wrong_future_has_its_time_from_now_on(
     machine.now -= 3 * DAY
     if confirmed:
         machine.start()
-        assert clockwork.confirm_clock(machine.now)
+        assert loop.confirm_clock(machine.now)
     machine.send_heartbeats()
     turn = turn_of(game.id, 0)
     assert turn is not None
@@ -439,8 +439,8 @@ def test_a_clock_in_doubt_sends_no_reminder_and_takes_nothing_from_a_bank(
 def test_a_clock_set_back_while_nothing_ran_can_be_confirmed_before_the_start(machine: Machine) -> None:
     machine.start()
     machine.now -= DAY
-    assert clockwork.confirm_clock(machine.now)
-    assert not clockwork.confirm_clock(machine.now)
+    assert loop.confirm_clock(machine.now)
+    assert not loop.confirm_clock(machine.now)
     machine.send_heartbeats()
     assert standing() == set()
 
@@ -573,7 +573,7 @@ def test_the_clockwork_mails_moves_bots_and_stops(table: Begin, app: Flask) -> N
     settings = app.config["BYZANZ"].model_copy(update={"mail_url": inbox.url, "tick": 0.2})
     game = table(4, now=engine.utc_now())
     give_to_bots(game, range(1, 4))
-    scheduler = clockwork.Scheduler(app, settings)
+    scheduler = loop.Scheduler(app, settings)
     scheduler.start()
     try:
         wait_for(inbox.mails)
@@ -593,7 +593,7 @@ def test_the_clockwork_mails_moves_bots_and_stops(table: Begin, app: Flask) -> N
 def test_a_job_that_fails_is_logged_and_called_again(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     settings = app.config["BYZANZ"].model_copy(update={"tick": 0.05})
-    scheduler = clockwork.Scheduler(app, settings, parts=("web",))
+    scheduler = loop.Scheduler(app, settings, parts=("web",))
     calls = []
 
     def fail() -> None:
@@ -611,7 +611,7 @@ def test_a_job_that_fails_is_logged_and_called_again(app: Flask, caplog: pytest.
 
 def test_a_web_process_beats_and_does_nothing_else(table: Begin, app: Flask) -> None:
     table(4, now=engine.utc_now())
-    scheduler = clockwork.Scheduler(app, app.config["BYZANZ"], parts=("web",))
+    scheduler = loop.Scheduler(app, app.config["BYZANZ"], parts=("web",))
     scheduler.start()
     scheduler.stop()
     assert [row.part for row in rows(Heartbeat)] == ["web"]
@@ -640,7 +640,7 @@ def test_an_idle_mailer_and_idle_bots_commit_nothing() -> None:
 
 def test_the_inbox_shows_each_mail_in_a_sandbox(app: Flask, table: Begin) -> None:
     game, inbox, demo = table(4), Inbox(), create_app(app.config["BYZANZ"])
-    inbox_pages.install(demo, inbox)
+    server_demo.install(demo, inbox)
     client = demo.test_client()
     assert "No email yet" in client.get("/inbox").text
     inbox.start()
@@ -668,7 +668,7 @@ def test_there_is_no_inbox_on_a_real_server(client: FlaskClient) -> None:
 
 @pytest.mark.usefixtures("app")
 def test_the_inbox_keeps_the_newest_mails_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.demo.smtp_sink.MOST_MAILS", 3)
+    monkeypatch.setattr("server.demo.MOST_MAILS", 3)
     inbox = Inbox()
     inbox.start()
     with Transport(MailServer("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from server import create_app
-from server.demo.smtp_sink import free_port
+from server.demo import free_port
 from server.scheduler.heartbeat import PARTS
 from server.store import engine
 from server.store.models import Turn

@@ -25,10 +25,10 @@ from byzanz.games.byzanz import Byzanz
 from server import play
 from server.community import profiles
 from server.errors import NotRunning
-from server.lobby import trials
+from server.lobby import visitors
 from server.mail.incoming import receive
 from server.play import positions
-from server.scheduler import clockwork, heartbeat, jobs
+from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, people, totals
 from server.store.models import Alert, Game, Presence, Snapshot, Turn
 from tests.conftest import NOW, Table
@@ -254,7 +254,7 @@ def test_an_old_visitors_game_that_is_broken_keeps_no_other_from_ending(table: B
     change(Game, bad.id, created_at=NOW - timedelta(days=1))
     with engine.transaction() as session:
         session.execute(sa.delete(Snapshot).where(Snapshot.game_id == bad.id))
-    assert trials.end_old(NOW + timedelta(days=30)) == 1
+    assert visitors.end_old(NOW + timedelta(days=30)) == 1
     assert row(Game, good.id).status == "over"
     assert on_hold(bad)
     with pytest.raises(NotRunning):
@@ -302,7 +302,7 @@ def test_every_job_goes_on_after_a_lock(impatient: Flask, table: Begin) -> None:
     settings = impatient.config["BYZANZ"].model_copy(
         update={"tick": SECONDS, "mail_url": "smtp://127.0.0.1:9"}
     )
-    made = clockwork.Scheduler(impatient, settings)
+    made = loop.Scheduler(impatient, settings)
     made._scheduler.start = lambda **_: type(made._scheduler).start(made._scheduler, paused=True)
     totals.note("seen", 1)
     made.start()

@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 
 from server.mail.incoming import lmtp
 from server.ops import metrics
-from server.scheduler import clockwork, heartbeat
+from server.scheduler import heartbeat, loop
 from server.store import alerts, engine, people, processes
 from server.store.models import Alert, Heartbeat, Outage, Process
 from server.store.processes import DATABASE_CLOCK, DEAD_AFTER, MACHINE_CLOCK, ProcessHeartbeat
@@ -171,15 +171,15 @@ def test_a_scheduler_with_a_wrong_clock_stores_nothing_and_recovers(
         heartbeat.HeartbeatRecorder(part, SECONDS).record(engine.utc_now(), 1.0)
     before = {row.part: row.at for row in rows(Heartbeat)}
     ran: list[str] = []
-    for name in dir(clockwork):
+    for name in dir(loop):
         if name.startswith("tick_"):
-            monkeypatch.setattr(clockwork, name, lambda *_words, name=name: ran.append(name))
+            monkeypatch.setattr(loop, name, lambda *_words, name=name: ran.append(name))
     people.note(game.people[0], engine.utc_now())
     other = process("alpha", "web", "scheduler")
     other.send()
-    monkeypatch.setattr(clockwork, "utc_now", shifted(2 * HOUR))
+    monkeypatch.setattr(loop, "utc_now", shifted(2 * HOUR))
     settings = app.config["BYZANZ"].model_copy(update={"tick": SECONDS})
-    made = clockwork.Scheduler(app, settings, parts=("scheduler",))
+    made = loop.Scheduler(app, settings, parts=("scheduler",))
     made._process._machine = "beta"
     start = made._scheduler.start
     monkeypatch.setattr(made._scheduler, "start", lambda: start(paused=True))
@@ -194,7 +194,7 @@ def test_a_scheduler_with_a_wrong_clock_stores_nothing_and_recovers(
         assert rows(Outage) == []
         assert {row.part: row.at for row in rows(Heartbeat)} == before
         assert standing() == {f"{MACHINE_CLOCK}beta"}
-        monkeypatch.setattr(clockwork, "utc_now", engine.utc_now)
+        monkeypatch.setattr(loop, "utc_now", engine.utc_now)
         for job in sorted(work, key=lambda job: job.id != "heartbeats"):
             job.func(*job.args)
         assert {"tick_turns", "tick_outbox", "tick_reminders"} <= set(ran)

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from server.i18n.characters import shown
-from server.mail.outgoing import batching
+from server.mail.outgoing import relevance
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, links
 from server.store.models import Game, Person, Seat
@@ -122,7 +122,7 @@ def test_feeds_isolate_names(client: FlaskClient, table: Callable[..., Table]) -
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_email_isolates_names(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     there = scene(app, engine.utc_now())
-    monkeypatch.setattr(batching, "MERGED_INTO", {})
+    monkeypatch.setattr(relevance, "MERGED_INTO", {})
     birds, wrong = Pigeons(), []
     with app.app_context():
         with engine.transaction() as session:

@@ -16,11 +16,11 @@ from flask.testing import FlaskClient
 
 from byzanz import games
 from byzanz.moves import Message, RulesError
-from server import i18n, validation
-from server.config import Settings, offered
+from server import config, i18n, validation
+from server.config import Settings
 from server.errors import InvalidInput
-from server.mail.outgoing import context
-from server.ops import serve, surroundings
+from server.mail.outgoing import view
+from server.ops import checks, serve
 from server.store.models import Game
 from server.web import assets, http, sprites, stylesheet
 from tests.conftest import Table
@@ -194,8 +194,8 @@ def test_the_values_in_a_message_are_said_in_the_words_of_their_package(app: Fla
         assert http.refusal_text(cards, "goofspiel") == "Choose one of these: No. 1 & No. 13."
         assert http.refusal_text(typed, "goofspiel").endswith("so: bid 1.")
         stored = {"message": suit.message, "places": suit.places | {"number": 3}}
-        assert context._refusal_text(stored, "goofspiel") == "Biete weniger als Kreuz."
-        assert context._refusal_text(stored, "empire") == "Biete weniger als clubs."
+        assert view._refusal_text(stored, "goofspiel") == "Biete weniger als Kreuz."
+        assert view._refusal_text(stored, "empire") == "Biete weniger als clubs."
         words: Any = app.jinja_env.get_template("games/goofspiel/words.html").module
         assert words.followed([told], ("Ann",)) == "die Dame in Kreuz und No. 7"
         assert words.option("bid 7") == "Bid No. 7"
@@ -286,12 +286,12 @@ def test_the_setting_says_which_games_can_be_started_and_in_which_order(
 
     def offer(names: str) -> list[str]:
         monkeypatch.setitem(app.config, "BYZANZ", app.config["BYZANZ"].model_copy(update={"games": names}))
-        return [rules.slug for rules in offered.offered()]
+        return [rules.slug for rules in config.offered_games()]
 
     assert offer("") == everything
     assert offer("chess") == everything
     assert offer("goofspiel, Empire,chess,empire") == ["goofspiel", "empire"]
-    assert offered.warnings(app.config["BYZANZ"]) == [
+    assert config.game_warnings(app.config["BYZANZ"]) == [
         "BYZANZ_GAMES names games that are not installed: chess"
     ]
     assert re.findall(r'name="game" value="(\w+)"', shown(client, "/new")) == ["goofspiel", "empire"]
@@ -315,8 +315,8 @@ def test_a_broken_package_is_one_line_and_the_others_play(
     sys.modules.pop("goof_package", None)
     forget()
     line = "the game goofspiel of goof_package:Goofspiel cannot be played: OSError: no library"
-    assert offered.warnings(Settings()) == [line]
-    assert any(str(each).count(line) for each in surroundings.findings(app.config["BYZANZ"]) if not each.ok)
+    assert config.game_warnings(Settings()) == [line]
+    assert any(str(each).count(line) for each in checks.machine_findings(app.config["BYZANZ"]) if not each.ok)
     with caplog.at_level(logging.WARNING):
         serve._prepare(app, lambda: None)
     assert [each.getMessage() for each in caplog.records].count(line) == 1

@@ -10,7 +10,7 @@ from flask import Flask
 
 from server import create_app
 from server.accounts import login
-from server.demo.smtp_sink import free_port
+from server.demo import free_port
 from server.store import engine
 from server.store.models import Person
 from tests.conftest import settings

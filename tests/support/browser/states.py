@@ -13,9 +13,9 @@ from sqlalchemy import select
 from server import play
 from server.accounts import absences, addresses, login
 from server.community import blocks, profiles, reports, talk
-from server.lobby import create, offers, rematch, trials, wishes
-from server.lobby.tables import Wanted
-from server.lobby.time_control import TimeControl
+from server.lobby import create, open_tables, rematch, vacancies, visitors
+from server.lobby.open_tables import Wanted
+from server.lobby.settings import TimeControl
 from server.mail.text import quoted
 from server.play import positions
 from server.play.powers import Asker
@@ -73,12 +73,12 @@ def organise_unconfirmed(_town: Town) -> Place:
 
 def trial(slug: str) -> str:
     """The path of the table of a visitor's game."""
-    return f"/t/{trials.start(slug, 'Guest', utc_now())}"
+    return f"/t/{visitors.start(slug, 'Guest', utc_now())}"
 
 
 def own_trial(town: Town) -> Place:
     """The table of a visitor who was signed in."""
-    return Place(f"/t/{trials.start('byzanz', 'Guest', utc_now(), None, town.there.person('Sam'))}", "Sam")
+    return Place(f"/t/{visitors.start('byzanz', 'Guest', utc_now(), None, town.there.person('Sam'))}", "Sam")
 
 
 def keep_page(_town: Town) -> Place:
@@ -87,7 +87,7 @@ def keep_page(_town: Town) -> Place:
     with reading() as session:
         found = links.find(session, "seat", path.removeprefix("/t/"), utc_now())
     assert found is not None
-    trials.mail_keep_link(found.game_id or "", "keeper@example.org", utc_now())
+    visitors.mail_keep_link(found.game_id or "", "keeper@example.org", utc_now())
     with reading() as session:
         link = session.scalars(select(Link).where(Link.purpose == "keep").order_by(Link.id.desc())).first()
         assert link is not None
@@ -313,7 +313,9 @@ def offered_game(town: Town) -> Table:
             return game
     for number in ((seat + 1) % 3, (seat + 2) % 3):
         play.leave(game.id, number, now=utc_now())
-    offers.offer_as_moderator(game.id, (seat + 1) % 3, Asker(town.there.person("Mia"), "A word."), utc_now())
+    vacancies.offer_as_moderator(
+        game.id, (seat + 1) % 3, Asker(town.there.person("Mia"), "A word."), utc_now()
+    )
     return game
 
 
@@ -349,7 +351,7 @@ def tables_full(town: Town) -> Place:
     offered_game(town)
     sam = town.there.person("Sam")
     for which in (Wanted("byzanz", 4, 86400), Wanted()):
-        wishes.add(sam, which, utc_now())
+        open_tables.add(sam, which, utc_now())
     return Place("/tables?game=byzanz&pace=3600", "Sam")
 
 

@@ -24,7 +24,8 @@ from byzanz.record import jsonl, redaction
 from byzanz.rules import ALL, PUBLIC, Rules
 from server.community import talk
 from server.errors import NotYourTurn, Stale
-from server.mail.outgoing import compose, context, digest, relevance
+from server.mail.outgoing import compose, digest, relevance
+from server.mail.outgoing import view as outgoing_view
 from server.mail.text import quoted
 from server.play import history, moves, positions, standing_orders
 from server.play.game import Table
@@ -378,7 +379,7 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
-    of_turn = context._turn_context
+    of_turn = outgoing_view._turn_context
 
     def wrong(session: Any, table: Table, seat: int) -> dict[str, Any]:
         position = positions.current(table)
@@ -388,7 +389,7 @@ def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
         mine[seat] = hands[(seat + 1) % len(hands)]
         return right | {"view": dataclasses.replace(right["view"], hands=tuple(mine))}
 
-    patch.setattr(context, "_turn_context", wrong)
+    patch.setattr(outgoing_view, "_turn_context", wrong)
 
 
 @plant("byzanz")
@@ -398,7 +399,7 @@ def mail_with_the_true_causes(patch: pytest.MonkeyPatch) -> None:
     ) -> list[record.Entry]:
         return log.entries(session, game.id, after=after, upto=upto)
 
-    patch.setattr(context, "_entries", whole)
+    patch.setattr(outgoing_view, "_entries", whole)
 
 
 @plant("byzanz")

@@ -17,7 +17,8 @@ from byzanz.moves import IllegalMove
 from byzanz.record import redaction
 from byzanz.rules import ALL
 from server.errors import NotYourTurn, Stale
-from server.mail.outgoing import context, relevance
+from server.mail.outgoing import relevance
+from server.mail.outgoing import view as outgoing_view
 from server.mail.text import quoted
 from server.play import history, moves, turns
 from server.store import log
@@ -263,7 +264,7 @@ def the_mail_names_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
     ) -> list[record.Entry]:
         return log.entries(session, game.id, after=after, upto=upto)
 
-    patch.setattr(context, "_entries", whole)
+    patch.setattr(outgoing_view, "_entries", whole)
 
 
 @plant("empire")

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flufl.bounce import all_failures
 
-from server.mail import envelope
+from server.mail import deliverability
 from server.mail.incoming import bounces
 from tests.support.letters import with_replies
 
@@ -342,7 +342,7 @@ def test_no_more_of_a_report_is_read_than_there_may_be() -> None:
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_mail_that_a_complaint_quotes_is_found_in_its_heads_and_texts(app: Flask) -> None:
     with_replies(app)
-    address = (envelope.envelope_sender(7) or "").encode()
+    address = (deliverability.envelope_sender(7) or "").encode()
     quoted = b"Content-Type: multipart/report; boundary=b\n\n--b\n\nSorry.\n--b\n%b\n--b--\n"
     assert (
         bounces.reported_mail_id(quoted % (b"Content-Type: message/rfc822\n\nReturn-Path: " + address)) == 7

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from server.mail import envelope
+from server.mail import deliverability
 from server.mail.incoming import bounces, mime
 from tests.support.letters import with_replies
 
@@ -83,16 +83,16 @@ def test_few_of_the_addresses_in_a_mail_are_put_to_the_proof(
 ) -> None:
     with_replies(app)
     asked: list[str] = []
-    mask = envelope._mask
+    mask = deliverability._mask
 
     def counted(proof: str) -> int:
         asked.append(proof)
         return mask(proof)
 
-    monkeypatch.setattr(envelope, "_mask", counted)
-    assert envelope.mail_id_in("bounce+1-aaaaaaaaaa@" * 1000) is None
-    assert len(asked) == envelope.MOST_SIGNATURES
-    assert envelope.mail_id_in(f"bounce+1-aaaaaaaaaa@ {envelope.envelope_sender(7)}") == 7
+    monkeypatch.setattr(deliverability, "_mask", counted)
+    assert deliverability.mail_id_in("bounce+1-aaaaaaaaaa@" * 1000) is None
+    assert len(asked) == deliverability.MOST_SIGNATURES
+    assert deliverability.mail_id_in(f"bounce+1-aaaaaaaaaa@ {deliverability.envelope_sender(7)}") == 7
 
 
 # Heads

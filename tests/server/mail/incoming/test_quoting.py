@@ -12,7 +12,7 @@ QUOTE = "> Bid for the lot, or pass.\n> Your hand\n"
 
 def own(text: str, name: str = "Alice Palaiologa") -> tuple[str, ...]:
     """Return the lines of Alice's own in a text."""
-    return quoting.own_lines(text, name)
+    return quoting.own_text(text, quoting.Known((name,))).lines
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from sqlalchemy import select
 from byzanz.games import rules_of
 from server import play
 from server.accounts import login
-from server.mail import envelope
+from server.mail import deliverability
 from server.mail.incoming import bounces, commands, lmtp, receive, reply
 from server.mail.incoming.html_text import as_text
-from server.mail.incoming.quoting import own_lines
+from server.mail.incoming.quoting import Known, own_text
 from server.mail.outgoing import deliver
-from server.mail.outgoing.context import EXAMPLES, examples
+from server.mail.outgoing.view import EXAMPLES, examples
 from server.play import positions
 from server.store import engine, links, log, outbox, people
 from server.store.facts import Fact
@@ -101,7 +101,7 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     assert message["Reply-To"] in text
     assert_same(text, words_of(html_of(message)))
     mail = the_mail(game)
-    assert envelope.mail_id_in(message["Return-Path"]) == mail.id
+    assert deliverability.mail_id_in(message["Return-Path"]) == mail.id
     assert str(mail.id) not in message["Return-Path"].partition("-")[0]
 
 
@@ -114,7 +114,10 @@ def test_a_line_above_our_html_is_found_though_no_sign_marks_the_quote(
     table(seats, slug=slug)
     html = html_of(post()[0])
     assert html.index("##- ") < html.index("<h1")
-    assert own_lines(as_text(f"<p>first line<br>second line</p>{html}")) == ("first line", "second line")
+    assert own_text(as_text(f"<p>first line<br>second line</p>{html}"), Known()).lines == (
+        "first line",
+        "second line",
+    )
 
 
 @one_database
@@ -134,7 +137,7 @@ def test_the_envelope_sender_is_a_mails_own_and_no_header(game: Table) -> None:
     (mail,) = server.mails
     assert "Return-Path" not in mail
     (sender,) = server.senders
-    assert envelope.mail_id_in(sender) == the_mail(game).id
+    assert deliverability.mail_id_in(sender) == the_mail(game).id
 
 
 def test_examples_are_legal_moves_one_of_each_verb_first() -> None:
@@ -704,9 +707,9 @@ def test_nobody_can_have_somebody_elses_mail_stopped(game: Table, box: Desk) -> 
 
 def test_two_mails_have_two_envelope_senders_and_each_leads_back(app: Flask) -> None:
     with_replies(app)
-    made = [envelope.envelope_sender(number) for number in range(1, 500)]
+    made = [deliverability.envelope_sender(number) for number in range(1, 500)]
     assert len(set(made)) == len(made)
-    assert [envelope.mail_id_in(str(address)) for address in made] == list(range(1, 500))
+    assert [deliverability.mail_id_in(str(address)) for address in made] == list(range(1, 500))
 
 
 # What is remembered

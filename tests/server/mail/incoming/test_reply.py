@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.mail.incoming import automatic, mime, quoting, reply
+from server.mail.incoming import mime, quoting, reply
 from tests.support.folders import CORPUS
 
 FLOWED = b"Content-Type: text/plain; charset=utf-8; format=%b\n\n%b"
@@ -193,7 +193,7 @@ def doubted(head: str, sender: str = "alice@example.org", author: str = "alice@e
         ("Precedence: auto_reply", "it is bulk email"),
         ("Precedence: auto-reply", "it is bulk email"),
         ("Content-Type: multipart/report; boundary=b", "it is a delivery report"),
-        *((f"{name}: x", f"it was sent automatically: {name}") for name in automatic._PROOFS),
+        *((f"{name}: x", f"it was sent automatically: {name}") for name in reply._PROOFS),
     ],
 )
 def test_what_a_machine_wrote_by_its_own_account_is_ignored_for_a_reason(head: str, why: str) -> None:
@@ -207,7 +207,7 @@ def test_what_a_machine_wrote_by_its_own_account_is_ignored_for_a_reason(head: s
         ("Precedence: bulk", "it is bulk email"),
         ("Precedence: Junk", "it is bulk email"),
         ("Precedence: list", "it is bulk email"),
-        *((f"{name}: x", f"it was sent automatically: {name}") for name in automatic._SIGNS),
+        *((f"{name}: x", f"it was sent automatically: {name}") for name in reply._SIGNS),
         ("Subject: Out of office", "its subject is that of an automatic reply"),
         ("Subject: Automatic reply: gone", "its subject is that of an automatic reply"),
         ("Subject: Abwesenheitsnotiz", "its subject is that of an automatic reply"),

@@ -15,7 +15,8 @@ from sqlalchemy import select
 from byzanz.games import rules_of
 from server import play
 from server.community import talk
-from server.mail.incoming import commands, quoting, receive, words
+from server.mail.incoming import commands, quoting, receive
+from server.mail.incoming import talk as incoming_talk
 from server.mail.incoming.lines import normalize_line
 from server.store import engine, links
 from server.store.facts import Fact
@@ -42,14 +43,14 @@ def game(app: Flask, table: Begin) -> Table:
     return table(4)
 
 
-def read(text: str, name: str = "Alice") -> words.Read:
+def read(text: str, name: str = "Alice") -> incoming_talk.Read:
     """Read a reply to the email about a turn."""
-    return words.read_reply(BYZANZ, quoting.own_lines(text, name))
+    return incoming_talk.read_reply(BYZANZ, quoting.own_text(text, quoting.Known((name,))).lines)
 
 
-def read_talk(text: str, name: str = "Alice") -> words.Read:
+def read_talk(text: str, name: str = "Alice") -> incoming_talk.Read:
     """Read an answer to an email about table talk."""
-    return words.read_talk(BYZANZ, quoting.own_lines(text, name, talk=True))
+    return incoming_talk.read_talk(BYZANZ, quoting.own_text(text, quoting.Known((name,)), talk=True).lines)
 
 
 def to_alice(now: Any = NOW) -> list[str]:

@@ -26,9 +26,8 @@ from server import play
 from server.accounts import login
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver
-from server.mail.outgoing.message import LONGEST_LINE
 from server.mail.outgoing.relevance import CHECKS
-from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
+from server.mail.outgoing.smtp import LONGEST_LINE, Message, PermanentFailure, TemporaryFailure
 from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, models, outbox, people

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from server.mail import subscriptions
 from server.mail.outgoing import digest
-from server.scheduler import clockwork
+from server.scheduler import loop
 from server.store import engine, people
 from server.store.models import Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
@@ -163,7 +163,7 @@ def test_a_reader_without_turns_is_looked_at_twice_a_day(bob: int) -> None:
 @pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
 def test_no_digest_waits_for_a_time_of_a_clock_that_was_wrong(bob: int) -> None:
     change(Person, bob, digest_at=NOW + 400 * DAY)
-    clockwork.confirm_clock(NOW)
+    loop.confirm_clock(NOW)
     assert digest.queue_due(NOW) == 1
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import update
 from server import play
 from server.accounts import login
 from server.mail.incoming import receive
-from server.mail.outgoing import batching, relevance
+from server.mail.outgoing import relevance
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, links, mail_kinds, outbox
 from server.store.models import Mail, Person, Seat
@@ -91,7 +91,7 @@ def sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[EmailMes
                 details={"by": "Zoe", "reason": "gone"},
             )
     login.mail_sign_in("alice@example.org", made.now)
-    monkeypatch.setattr(batching, "MERGED_INTO", {})  # each by itself
+    monkeypatch.setattr(relevance, "MERGED_INTO", {})  # each by itself
     found: dict[str, list[EmailMessage]] = {}
     birds = Pigeons()
     deliver(engine.utc_now(), birds, 100)

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from server.lobby import invitations, organiser
-from server.mail.outgoing import occasions
+from server.mail.outgoing import view
 from tests.conftest import NOW
 from tests.support.invitations import BOB, invited, token
 from tests.support.mails import html_of, one_database, post, text_of, words_of
@@ -62,7 +62,7 @@ def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
 
 
 def test_the_day_that_an_invitation_names_is_that_of_the_reminder() -> None:
-    assert organiser.NUDGE_AFTER == occasions.ANSWER_WITHIN
+    assert organiser.NUDGE_AFTER == view.ANSWER_WITHIN
 
 
 def test_the_link_to_decline_leads_to_the_form_that_does(client: FlaskClient) -> None:

@@ -18,7 +18,7 @@ from server.accounts import login
 from server.community import talk
 from server.i18n import NAMES
 from server.lobby import create
-from server.mail.incoming.quoting import MARKER, own_lines
+from server.mail.incoming.quoting import MARKER, Known, own_text
 from server.mail.outgoing.deliver import deliver
 from server.mail.text import LINE
 from server.store import engine, outbox
@@ -141,10 +141,10 @@ def test_an_answer_above_our_words_is_read_in_each_language(app: Flask, language
     marker = f"##- {said(language, 'Reply above this line')} -##"
     assert MARKER.fullmatch(marker)
     quoted = f"Alice, the table waits.\n\n{marker}\n\nWood 3 lies here."
-    assert own_lines(f"bid wood3\n\n{quoted}") == ("bid wood3",)
-    assert own_lines("bid wood3\n\n" + "\n".join(f"> {line}" for line in quoted.split("\n"))) == (
-        "bid wood3",
-    )
+    assert own_text(f"bid wood3\n\n{quoted}", Known()).lines == ("bid wood3",)
+    assert own_text(
+        "bid wood3\n\n" + "\n".join(f"> {line}" for line in quoted.split("\n")), Known()
+    ).lines == ("bid wood3",)
 
 
 @pytest.mark.parametrize("language", OTHERS)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from server.mail.outgoing import message
+from server.mail.outgoing import smtp
 from server.mail.outgoing.smtp import PermanentFailure
 from server.mail.text import one_line
 
@@ -56,8 +56,8 @@ TEXTS = st.lists(st.text(SIGNS, max_size=30) | st.sampled_from(BODIES), max_size
 
 
 def raw(name: str = "Ann", text: str = "Hello.\n", html: str = "<p>Hello.</p>\n") -> bytes:
-    headers = (message.header("To", name, "ann@example.org"), message.header("Subject", f"Byzanz: {name}"))
-    return message.content(headers, text, html, "=_b")
+    headers = (smtp.header("To", name, "ann@example.org"), smtp.header("Subject", f"Byzanz: {name}"))
+    return smtp.content(headers, text, html, "=_b")
 
 
 def read(content: bytes) -> EmailMessage:
@@ -89,7 +89,7 @@ def test_no_name_can_add_a_header_or_an_address(name: str) -> None:
 @limits(max_examples=150, deadline=None)
 @given(name=NAMES.filter(lambda name: name.isascii() and "=?" not in name))
 def test_an_ascii_header_is_that_of_the_email_package(name: str) -> None:
-    theirs = EmailMessage(policy=SMTP.clone(max_line_length=message.LONGEST_LINE))
+    theirs = EmailMessage(policy=SMTP.clone(max_line_length=smtp.LONGEST_LINE))
     theirs["To"] = Address(display_name=name, addr_spec="ann@example.org")
     theirs["Subject"] = f"Byzanz: {name}"
     assert raw(name).split(b"\r\n")[:2] == theirs.as_bytes().split(b"\r\n")[:2]
@@ -125,7 +125,7 @@ def test_lines_and_words_are_as_long_as_mail_servers_and_programs_accept(
     assert content.isascii()
     assert b"\n" not in content.replace(b"\r\n", b"")
     assert b"\r" not in content.replace(b"\r\n", b"")
-    assert all(len(line) <= message.LONGEST_LINE for line in content.split(b"\r\n"))
+    assert all(len(line) <= smtp.LONGEST_LINE for line in content.split(b"\r\n"))
     assert all(len(word) <= 75 for word in content.split(b"\r\n\r\n")[0].split() if word.startswith(b"=?"))
     check_encoded_lines(content)
 
@@ -135,7 +135,7 @@ def test_lines_and_words_are_as_long_as_mail_servers_and_programs_accept(
 )
 def test_the_longest_lines_are_broken_in_time(text: str) -> None:
     content = raw(text=text)
-    assert all(len(line) <= message.LONGEST_LINE for line in content.split(b"\r\n"))
+    assert all(len(line) <= smtp.LONGEST_LINE for line in content.split(b"\r\n"))
     check_encoded_lines(content)
 
 
@@ -149,11 +149,11 @@ def check_encoded_lines(content: bytes) -> None:
 @pytest.mark.parametrize("text", ["a\r\nBcc: all@example.org", "a\nb", "a\rb", "a\x00", "a\u2028b", "a\x85b"])
 def test_a_header_that_could_end_early_is_never_made(text: str) -> None:
     with pytest.raises(ValueError, match="Subject"):
-        message.header("Subject", text)
+        smtp.header("Subject", text)
     with pytest.raises(ValueError, match="To"):
-        message.header("To", text, "ann@example.org")
+        smtp.header("To", text, "ann@example.org")
     with pytest.raises(ValueError, match="To"):
-        message.header("To", "Ann", text)
+        smtp.header("To", "Ann", text)
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,10 @@ def test_a_header_that_could_end_early_is_never_made(text: str) -> None:
 )
 def test_no_mail_is_made_to_what_is_no_address(address: str) -> None:
     with pytest.raises(PermanentFailure):
-        message.reachable(address)
+        smtp.reachable(address)
 
 
 def test_an_address_beyond_ascii_is_read_as_it_is() -> None:
-    assert message.reachable("ann@bücher.example") == "ann@xn--bcher-kva.example"
-    content = message.header("To", 'Ünn, the "first"', message.reachable("änne@example.org")).encode()
+    assert smtp.reachable("ann@bücher.example") == "ann@xn--bcher-kva.example"
+    content = smtp.header("To", 'Ünn, the "first"', smtp.reachable("änne@example.org")).encode()
     assert content == 'To: "Ünn, the \\"first\\"" <änne@example.org>\r\n'.encode()

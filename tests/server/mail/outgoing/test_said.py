@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from server import play
-from server.accounts import erasure
+from server.accounts import personal_data
 from server.errors import InvalidInput
 from server.mail import deliverability, subscriptions
 from server.mail.outgoing import deliver, said
@@ -376,7 +376,7 @@ def test_what_its_reader_may_not_or_does_not_want_to_read_is_not_sent(game: Tabl
             case "left":
                 session.get_one(Seat, (game.id, 1)).left = True
     if gone == "erased":
-        erasure.erase(bob, NOW)
+        personal_data.erase(bob, NOW)
     assert talk_to("Bob") == []
     assert [mail.status for mail in talk_mails(game)] == ["dropped"]
 

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from server.config import ConfigError
-from server.demo.smtp_sink import LOOPBACK, free_port
+from server.demo import LOOPBACK, free_port
 from server.mail.outgoing.smtp import (
     MailServer,
     Message,

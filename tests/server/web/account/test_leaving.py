@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from server.accounts import erasure, export
+from server.accounts import personal_data
 from server.store import engine
 from server.store.models import BrowserSession, Person
 from tests.conftest import NOW
@@ -56,10 +56,10 @@ def test_a_person_deletes_their_account_after_a_recent_sign_in(client: FlaskClie
 def test_a_copy_of_the_data_is_streamed_in_short_transactions(
     zeno: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = zipfile.ZipFile(io.BytesIO(b"".join(export.archive(zeno))))
-    monkeypatch.setattr(export, "PAGE", 2)
+    whole = zipfile.ZipFile(io.BytesIO(b"".join(personal_data.archive(zeno))))
+    monkeypatch.setattr(personal_data, "PAGE", 2)
     pieces = []
-    for piece in export.archive(zeno):
+    for piece in personal_data.archive(zeno):
         assert engine._open_reading.get() is None  # a slow reader keeps nothing open
         pieces.append(piece)
     assert len(pieces) > len(whole.namelist())
@@ -83,7 +83,7 @@ def test_a_copy_of_the_data_goes_out_while_the_rest_of_it_is_read(
         transactions.append(True)
         return engine.reading()
 
-    monkeypatch.setattr(export, "reading", read)
+    monkeypatch.setattr(personal_data, "reading", read)
     answer = client.get("/account/data.zip", buffered=False)  # up to its first piece
     begun = len(transactions)
     assert "records/over.jsonl" in zipfile.ZipFile(io.BytesIO(answer.data)).namelist()
@@ -94,7 +94,7 @@ def test_no_kept_page_of_a_finished_game_names_an_erased_player(client: FlaskCli
     paths = ("/g/over", "/g/over/history", "/g/over/verify", "/g/running", "/api/v1/games/over/record")
     assert traces(look(client, "/g/over").html)
     pages = [client.get(path).text for path in paths]
-    erasure.erase(zeno, NOW)
+    personal_data.erase(zeno, NOW)
     for path, before in zip(paths, pages, strict=True):
         assert not traces(client.get(path).text), path
         assert traces(before) or path == "/g/over/verify"

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 
 from server.accounts import login
 from server.config import TEMPLATES
-from server.lobby import create, invitations, notify, organiser, trials
+from server.lobby import create, invitations, notify, organiser, visitors
 from server.lobby.networks import Limits
 from server.store import engine, links, mail_kinds, outbox, people
 from server.store.models import Game, Mail, Person
@@ -306,7 +306,7 @@ def test_networks_are_forgotten(client: FlaskClient) -> None:
     post(NOW)
     outbox.purge(NOW + outbox.ORIGIN_RETENTION + MINUTE)
     assert [(each.origin, each.counts_at) for each in mails("signin")] == [(None, None)]
-    trials.end_old(NOW + trials.LIFETIME)
+    visitors.end_old(NOW + visitors.LIFETIME)
     assert game_of(game.id).origin is None
 
 
@@ -320,8 +320,8 @@ def start(client: FlaskClient, address: str) -> int:
 @pytest.fixture
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let trials of this test be small in number, not in time."""
-    monkeypatch.setattr(trials, "FROM_NETWORKS", Limits(networks=(10, 12, 15), share=2))
-    monkeypatch.setattr(trials, "MOST_AN_HOUR", 50)
+    monkeypatch.setattr(visitors, "FROM_NETWORKS", Limits(networks=(10, 12, 15), share=2))
+    monkeypatch.setattr(visitors, "MOST_AN_HOUR", 50)
 
 
 def test_a_hall_behind_one_address_plays(client: FlaskClient) -> None:
@@ -350,7 +350,7 @@ def test_who_leaves_makes_room_for_the_next(client: FlaskClient) -> None:
 
 @pytest.mark.usefixtures("cheap")
 def test_starting_and_leaving_for_ever_ends(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "STARTED", Limits(networks=(5, 6, 7), share=0))
+    monkeypatch.setattr(visitors, "STARTED", Limits(networks=(5, 6, 7), share=0))
     for _ in range(5):
         table = client.post("/play", data={"game": "byzantium"}, **from_(HERE)).headers["Location"]
         client.post(f"{table}/leave", data={"do": "leave"}, **from_(HERE))

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from server.lobby import create, invitations, notify, organiser
-from server.lobby.time_control import TimeControl
+from server.lobby.settings import TimeControl
 from server.store import engine
 from server.store.models import Alert, Game, Person
 from server.validation import Guest

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from server import play
 from server.community import talk
-from server.lobby import offers
+from server.lobby import vacancies
 from server.store import engine, links
 from server.store.models import Block, Person, Seat
 from server.validation import Guest
@@ -37,7 +37,7 @@ def offered(table: Seating) -> Table:
     """Return a game in which Bob's seat is offered."""
     game = table(3)
     play.leave("g1", 1, now=NOW)
-    offers.offer_as_organiser(token("organise", ALICE, "g1", NOW), 1, NOW)
+    vacancies.offer_as_organiser(token("organise", ALICE, "g1", NOW), 1, NOW)
     return game
 
 
@@ -196,7 +196,7 @@ def test_a_moderator_offers_a_seat(client: FlaskClient, table: Seating) -> None:
 
 
 def test_the_former_player_is_told_by_email(offered: Table) -> None:
-    offers.take("g1", 1, known(ZOE, NOW), "Zoe", NOW)
+    vacancies.take("g1", 1, known(ZOE, NOW), "Zoe", NOW)
     (mail,) = mails("former")
     assert mail.person_id == offered.people[1]
     with engine.reading() as session:
@@ -216,8 +216,8 @@ def taken_over(table: Seating) -> tuple[Table, int, str]:
     question = start_clock("g1", seat, NOW).question
     play.time_out("g1", seat, question, later)
     play.leave("g1", seat, now=later)
-    offers.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, later)
-    offers.take("g1", seat, known(ZOE, NOW), "Zoe", later)
+    vacancies.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, later)
+    vacancies.take("g1", seat, known(ZOE, NOW), "Zoe", later)
     return game, seat, f"/t/{token('seat', ZOE, 'g1', NOW)}"
 
 
@@ -254,8 +254,8 @@ def test_what_they_said_is_a_former_players_in_each_language(
     seat = asked(game)
     talk.say("g1", game.people[seat], "Goodbye", request_id="bye", now=NOW)
     play.leave("g1", seat, now=NOW)
-    offers.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, NOW)
-    offers.take("g1", seat, known(ZOE, NOW), "Zoe", NOW)
+    vacancies.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, NOW)
+    vacancies.take("g1", seat, known(ZOE, NOW), "Zoe", NOW)
     with engine.transaction() as session:
         for person in session.scalars(select(Person)):
             person.language = language

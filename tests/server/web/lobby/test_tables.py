@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from server.lobby import invitations, tables, wishes
-from server.lobby.tables import Wanted
+from server.lobby import invitations, open_tables
+from server.lobby.open_tables import Wanted
 from server.store import engine, links
 from server.store.models import Block, Game, Reliability, Wish
 from tests.conftest import NOW
@@ -147,7 +147,7 @@ def test_what_is_typed_into_the_address_is_escaped(client: FlaskClient) -> None:
 
 
 def test_pages_keep_the_filter(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables.open_tables, "__defaults__", (1, 2))
+    monkeypatch.setattr(open_tables.open_tables, "__defaults__", (1, 2))
     for number in range(5):
         opened(f"Table {number}")
     first = look(client, "/tables?game=byzanz")
@@ -188,7 +188,7 @@ def test_a_search_is_kept_shown_and_deleted(client: FlaskClient, daphne: int) ->
     answer = client_add(client, path)
     assert answer.headers["Location"] == "/tables#wishes"
     with engine.reading() as session:
-        (wish,) = wishes.of_person(session, daphne)
+        (wish,) = open_tables.of_person(session, daphne)
         assert (wish.slug, wish.size, wish.pace) == ("byzanz", 4, 86400)
     assert "Byzanz, 4 players, at least 1 day per move" in look(client, "/tables").text
     fields = {"do": "delete", "wish": str(wish.id), "csrf_token": csrf(client)}
@@ -211,7 +211,7 @@ def client_add(client: FlaskClient, path: str) -> Any:
 def test_the_fourth_search_is_refused(client: FlaskClient, daphne: int) -> None:
     token = csrf(client)
     for size in (2, 3, 4):
-        wishes.add(daphne, Wanted(size=size), NOW)
+        open_tables.add(daphne, Wanted(size=size), NOW)
     answer = client.post("/tables/wishes", data={"do": "add", "csrf_token": token, "size": "5"})
     assert answer.status_code == 429
     assert "Delete one of them first." in answer.text
@@ -224,9 +224,9 @@ def test_a_visitor_keeps_no_search(client: FlaskClient) -> None:
 
 
 def test_one_click_ends_the_emails(client: FlaskClient, daphne: int) -> None:
-    wishes.add(daphne, Wanted(), NOW)
+    open_tables.add(daphne, Wanted(), NOW)
     charlie = person(CHARLIE, NOW)
-    wishes.add(charlie, Wanted(), NOW)
+    open_tables.add(charlie, Wanted(), NOW)
     with engine.transaction() as session:
         token = links.token(links.link_for(session, "wish", daphne, None, NOW))
     bare = client.application.test_client(use_cookies=False)

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from byzanz.games import latest
-from server.lobby import trials
+from server.lobby import visitors
 from server.mail.outgoing.deliver import deliver
 from server.play import moderate
 from server.store import engine
@@ -148,15 +148,15 @@ def test_who_comes_too_late_is_told(client: FlaskClient, monkeypatch: pytest.Mon
     [mail] = sent.to(ANN)
     link = re.search(r"(/k/\S+)", text_of(mail))
     assert link is not None
-    monkeypatch.setattr(trials, "LIFETIME", timedelta())
-    trials.end_old(engine.utc_now() + timedelta(seconds=2))
+    monkeypatch.setattr(visitors, "LIFETIME", timedelta())
+    visitors.end_old(engine.utc_now() + timedelta(seconds=2))
     assert "Too late to keep this game" in client.get(link[1]).text
     assert client.post(link[1], data={"name": "Ann"}).status_code == 409
     assert client.get(table).status_code == 404
 
 
 def test_too_many_visitors_are_told_to_wait(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "MOST_AN_HOUR", 0)
+    monkeypatch.setattr(visitors, "MOST_AN_HOUR", 0)
     answer = client.post("/play", data={"game": "byzanz"})
     assert answer.status_code == 429
     assert "Many visitors are playing right now" in answer.text
@@ -202,7 +202,7 @@ def test_its_page_says_why_a_visitors_game_has_ended(client: FlaskClient) -> Non
     play(client)
     with engine.reading() as session:
         game_id = session.scalars(select(Game.id).where(Game.trial)).one()
-    trials.end_old(engine.utc_now() + trials.LIFETIME + timedelta(minutes=1))
+    visitors.end_old(engine.utc_now() + visitors.LIFETIME + timedelta(minutes=1))
     text = client.get(f"/g/{game_id}/history").text
     assert "Nobody has kept this visitor’s game for a week: it ends." in text
     assert "A moderator ends" not in text

@@ -12,9 +12,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete, select
 
 from server import play
-from server.accounts import addresses, erasure, login
+from server.accounts import addresses, login, personal_data
 from server.community import blocks, reports, talk
-from server.lobby import offers
+from server.lobby import vacancies
 from server.play import powers
 from server.play.powers import Asker, Conflict, Unwarned
 from server.store import engine, log
@@ -258,8 +258,8 @@ def test_the_only_moderators_offer_is_told_to_the_table(game: Table) -> None:
     change(Seat, (game.id, 1), autopilot=False, left=False)
     play.leave(game.id, 1, now=now)
     with pytest.raises(Unwarned):
-        offers.offer_as_moderator(game.id, 1, Asker(alice, "gone"), now)
-    offers.offer_as_moderator(game.id, 1, Asker(alice, "gone", warned=True), now)
+        vacancies.offer_as_moderator(game.id, 1, Asker(alice, "gone"), now)
+    vacancies.offer_as_moderator(game.id, 1, Asker(alice, "gone", warned=True), now)
     assert row(Seat, (game.id, 1)).offered_at == now
     with engine.reading() as session:
         noted = [entry.note for entry in log.entries(session, game.id) if entry.move == "!note"]
@@ -303,7 +303,7 @@ def test_what_the_administrator_does_is_listed_with_the_deeds(client: FlaskClien
     page = look(client, "/m/deeds").text
     assert "Begins a change of somebody’s address (Bob) lost mailbox The administrator ·" in page
     assert "Stops a change of somebody’s address (Bob) a mistake The administrator ·" in page
-    erasure.erase_as_operator(bob, "asked by phone", now)
+    personal_data.erase_as_operator(bob, "asked by phone", now)
     page = look(client, "/m/deeds?by=administrator").text
     assert "Erases a person (Former player) asked by phone The administrator ·" in page
     assert ("be kinder" in page, "lost mailbox" in page, page.count("The administrator ·")) == (
@@ -321,14 +321,14 @@ def test_the_log_names_the_true_cause(client: FlaskClient, game: Table, by: str)
     bob, now = game.people[1], engine.utc_now()
     post()
     if by == "moderator":
-        erasure.erase_as_moderator(bob, Asker(outsider(), "asked by phone"), now)
+        personal_data.erase_as_moderator(bob, Asker(outsider(), "asked by phone"), now)
     elif by == "administrator":
-        erasure.erase_as_operator(bob, "asked by phone", now)
+        personal_data.erase_as_operator(bob, "asked by phone", now)
     else:
-        erasure.erase(bob, now)
+        personal_data.erase(bob, now)
     with engine.reading() as session:
         (entry,) = [each for each in log.entries(session, game.id) if each.move == "!leave 1"]
-    causes = {"moderator": erasure.BY_MODERATOR, "administrator": erasure.BY_ADMINISTRATOR}
+    causes = {"moderator": personal_data.BY_MODERATOR, "administrator": personal_data.BY_ADMINISTRATOR}
     cause = causes.get(by)
     assert (entry.by, entry.note) == ("moderator" if cause else "player", cause)
     page = look(client, f"/t/{game.tokens[2]}").text
@@ -357,7 +357,7 @@ def test_nobody_erases_the_people_they_play_with(game: Table) -> None:
             outsider()
             before = everything()
         with pytest.raises(Conflict) as refused:
-            erasure.erase_as_moderator(game.people[2], Asker(alice, "because", warned=True), NOW)
+            personal_data.erase_as_moderator(game.people[2], Asker(alice, "because", warned=True), NOW)
         assert not isinstance(refused.value, Unwarned)
     assert everything() == before
 
@@ -366,7 +366,7 @@ def test_nobody_erases_the_people_they_play_with(game: Table) -> None:
 def test_nobody_becomes_the_only_moderator_by_erasing_the_other(game: Table) -> None:
     alice, noa = game.people[0], outsider()
     appoint(alice)
-    erasure.erase_as_moderator(noa, Asker(alice, "because"), NOW)
+    personal_data.erase_as_moderator(noa, Asker(alice, "because"), NOW)
     with pytest.raises(Conflict) as refused:
         play.moderate(game.id, "!note", reason="x", person_id=alice, now=NOW, warned=True)
     assert not isinstance(refused.value, Unwarned)
@@ -376,4 +376,4 @@ def test_nobody_erases_somebody_they_block(game: Table) -> None:
     noa = outsider()
     blocks.block(noa, game.people[2], NOW)
     with pytest.raises(Conflict):
-        erasure.erase_as_moderator(game.people[2], Asker(noa, "because"), NOW)
+        personal_data.erase_as_moderator(game.people[2], Asker(noa, "because"), NOW)

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from server.lobby import invitations, notify, organiser, rematch, trials
+from server.lobby import invitations, notify, organiser, rematch, visitors
 from server.mail import subscriptions
 from server.play import seats
 from server.store import engine, links
@@ -92,7 +92,7 @@ def test_whoever_left_has_no_button(client: FlaskClient, over: Table) -> None:
 
 
 def test_a_visitors_game_offers_another_one_against_bots(client: FlaskClient) -> None:
-    path = f"/t/{trials.start('byzantium', 'Guest', NOW)}"
+    path = f"/t/{visitors.start('byzantium', 'Guest', NOW)}"
     with engine.reading() as session:
         game_id = session.scalar(select(Game.id).where(Game.trial))
     assert game_id

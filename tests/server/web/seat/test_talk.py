@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from server import play
 from server.community import reports, talk
-from server.lobby import trials
+from server.lobby import visitors
 from server.store import engine
 from server.store.engine import utc_now
 from server.store.models import Alert, Block, Game, Mute, Notes, Person, Word
@@ -269,7 +269,7 @@ def test_what_is_said_after_the_end_is_not_folded_away(game: Table, client: Flas
 
 
 def test_no_form_where_nobody_could_answer(client: FlaskClient) -> None:
-    token = trials.start("byzanz", "Guest", utc_now())
+    token = visitors.start("byzanz", "Guest", utc_now())
     html = client.get(f"/t/{token}").text
     assert 'id="say-text"' not in html
     assert 'id="notes"' not in html

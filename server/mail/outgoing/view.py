@@ -1,32 +1,220 @@
-"""The template context of a mail: rows, views and log entries as its reader may know them, and links."""
+"""What the template of a mail gets: its game, its reader, its links, and what it is about."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from flask_babel import gettext
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.games import title_of
+from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
 from server import i18n
+from server.community import results
 from server.config import settings
 from server.config.zones import zone_of
-from server.mail.outgoing import batching, occasions, relevance, said
-from server.mail.outgoing.mail_links import MailLinks
+from server.mail.outgoing import digest, relevance, said
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, notes, positions, standing_orders, turns
 from server.play.game import Table
-from server.store import facts, log, outbox
-from server.store.models import Person
-from server.store.statements import AnyGame, AnyMail, AnyPerson
+from server.store import facts, links, log, mail_kinds, outbox
+from server.store.models import Game, Link, Person, Rematch, Seat
+from server.store.statements import AnyGame, AnyMail, AnyPerson, LinkRow
+
+ANSWER_WITHIN = timedelta(days=2)
+"""How soon an invitation asks for an answer: then comes the reminder (`NUDGE_AFTER` of server/lobby/organiser.py)."""
+
+
+def ending(table: Table, scores: Sequence[int]) -> dict[str, Any]:
+    """Return the place of each seat of a finished game, with the seat, the best first, and the table as it ended.
+
+    With it come the seats that were placed by something else than their scores.
+    """
+    position = positions.current(table)
+    ranking = ranked(position.rules.places(position.state))
+    at = {score: {place for place, seat in ranking if scores[seat] == score} for score in scores}
+    return {
+        "ranking": ranking,
+        "tied": [seat for _place, seat in ranking if len(at[scores[seat]]) > 1],
+        "view": position.rules.view(position.state, PUBLIC),
+    }
+
+
+def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
+    """Return what only an invitation tells: who sits there, the organiser's line, cuts, and how long games take.
+
+    If the game follows another one of its reader, it also tells which. `company` says whether it has other people.
+    """
+    game = session.get_one(Game, table.game.id)
+    return {
+        "before": _game_before(session, rows),
+        "statuses": tuple(seat.status for seat in table.seats),
+        "bots": [seat.seat for seat in table.seats if seat.bot],
+        "company": any(seat.person_id not in (None, rows.person.id) for seat in table.seats),
+        "own_game": table.game.organiser_id == rows.person.id,
+        "answer_by": rows.mail.created_at + ANSWER_WITHIN,
+        "message": one_line(game.message),
+        "cuts": history.fixed_cuts(table.seats).values(),
+        "length": results.estimate(session, game, table.seats),
+    }
+
+
+def _game_before(session: Session, rows: MailRows) -> str | None:
+    """Return the name of the game that this one follows, for those who held a seat there."""
+    query = (
+        select(Game.name)
+        .join(Rematch, Rematch.after_id == Game.id)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Rematch.game_id == rows.mail.game_id, Seat.person_id == rows.person.id)
+    )
+    name = session.scalar(query)
+    return None if name is None else one_line(name)
+
+
+# ---- links ----
+
+PURPOSES: dict[str, links.Purpose] = {
+    "turn": "seat",
+    "remind": "seat",
+    "timeout": "seat",
+    "over": "seat",
+    "act": "seat",
+    "replaced": "seat",
+    "autopilot": "seat",
+    "left": "seat",
+    "invite": "invite",
+    "nudge": "invite",
+    "confirm": "organise",
+    "answered": "organise",
+    "open_table": "organise",
+    "answer": "seat",
+    "talk": "seat",
+}
+"""Which of its reader's links each kind of mail carries."""
+
+
+STOPS: dict[mail_kinds.Stop, links.Purpose] = {
+    "all": "stop",
+    "invitations": "noinvite",
+    "players": "noplayers",
+    "open tables": "wish",
+}
+"""The links that stop more than the mails of a game, by what they stop."""
+FAREWELLS = frozenset({"cancelled", "former"})
+"""What people without a seat in a game get is the last mail about it; only an invitation could follow."""
+STOP_TALK = "?do=talk"
+"""What is added to the link that stops a game's emails, so that it stops only emails about table talk alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailLinks:
+    """The addresses that a mail carries; None where it has none.
+
+    Args:
+        stop: stops the mails of a game, or what else the kind of the mail names.
+        stop_address: the email address that does the same.
+        stops_all: it stops all mails, not those of one game.
+        reply: the email address to which moves are sent, or in emails about table talk, words.
+        seats: by game, for a mail that lists several.
+    """
+
+    link: str | None
+    stop: str | None
+    stop_address: str | None
+    stops_all: bool
+    reply: str | None
+    seats: Mapping[str, str]
+
+
+Wanted = tuple[links.Purpose, str | None, int | None]
+"""A link of the reader: its purpose, its game, and for a reply address the head when its turn opened, if any."""
+
+STOP_ALL: Wanted = ("stop", None, None)
+
+
+def issue_links(session: Session, rows: MailRows, now: datetime) -> None:
+    """Make those links of a mail that are missing; call it in a writing transaction."""
+    for purpose, game_id, seq in _wanted(session, rows).values():
+        links.link_for(session, purpose, rows.person.id, game_id, now, seq)
+
+
+def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
+    """Return the links of a mail, or None if any of them is missing."""
+    own = links.live_links(session, rows.person.id, rows.game.id) if rows.game is not None else []
+    found: dict[str, Link | LinkRow] = {}
+    wanted = _wanted(session, rows)
+    for place, (purpose, game_id, seq) in wanted.items():
+        link: Link | LinkRow | None
+        if rows.game is not None and game_id == rows.game.id:
+            link = next((link for link in own if (link.purpose, link.seq) == (purpose, seq)), None)
+        else:
+            link = links.existing(session, purpose, rows.person.id, game_id, seq)
+        if link is None:
+            return None
+        found[place] = link
+    given = outbox.details(rows.mail)
+    if "link" in given and not rows.late:
+        found["link"] = session.get_one(Link, given["link"])
+    if "reply" in given and rows.seat is not None and rows.turn is None and not given.get("talk"):
+        used = session.get(Link, given["reply"])  # to which the mail came
+        found |= {"reply": used} if used is not None and used.revoked_at is None else {}
+    reply = links.reply_address(found.pop("reply")) if "reply" in found else None
+    only_talk = rows.mail.kind == "talk"
+    stop = links.stop_address(found["stop"], talk=only_talk) if "stop" in found else None
+    stops_all = wanted.get("stop") == STOP_ALL
+    urls = {place: links.url(link) for place, link in found.items()}
+    if only_talk and "stop" in urls:
+        urls["stop"] += STOP_TALK
+    return MailLinks(urls.pop("link", None), urls.pop("stop", None), stop, stops_all, reply, urls)
+
+
+def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
+    """Return the links that a mail needs: `link`, `stop` and `reply`, and to each seat that it lists, by its game."""
+    mail, game, given = rows.mail, rows.game, outbox.details(rows.mail)
+    listed = digest.listed_turns(session, mail.kind, rows.person.id)
+    wanted: dict[str, Wanted] = {each.id: ("seat", each.id, None) for each, _, _ in listed}
+    if mail.kind == "held":
+        wanted = {
+            each.id: ("invite", each.id, None) for each in relevance.held_games(session, rows.person.id)
+        }
+    stop = _wanted_stop(rows)
+    if stop is not None:
+        wanted["stop"] = stop
+    if game is None:
+        return wanted
+    purpose = given.get("purpose", "seat") if mail.kind == "fresh" else PURPOSES.get(mail.kind)
+    if mail.kind in relevance.ABOUT_OTHERS and rows.person.id == game.organiser_id:
+        purpose = "organise"
+    if purpose is not None:
+        wanted["link"] = (purpose, game.id, None)
+    if rows.seat is not None:
+        if (mail.kind == "talk" or given.get("talk")) and settings().mail_domain:
+            wanted["reply"] = ("talk", game.id, None)
+        elif rows.turn is not None and settings().mail_domain:
+            wanted["reply"] = ("reply", game.id, rows.turn.opened_seq)
+    return wanted
+
+
+def _wanted_stop(rows: MailRows) -> Wanted | None:
+    """Return the link with which a reader unsubscribes: from what the kind of mail names, or from a game."""
+    kind, stop = rows.mail.kind, mail_kinds.of(rows.mail.kind).stop
+    if stop in STOPS:
+        return (STOPS[stop], None, None)
+    if rows.game is not None and (rows.seat is not None or kind in FAREWELLS):
+        return ("stop", rows.game.id, None)
+    return STOP_ALL if stop else None
+
+
+# ---- the view ----
 
 EXAMPLES = 3
 """How many example replies a turn mail shows."""
@@ -94,7 +282,7 @@ def _merged(
     session: Session, rows: MailRows, context: dict[str, Any], mail_links: MailLinks
 ) -> dict[str, Any]:
     """Return the entries that a mail and those merged into it are about, and the ids of the merged mails."""
-    merged, mail = batching.mergeable(rows), rows.mail
+    merged, mail = relevance.mergeable(rows), rows.mail
     if mail.kind == "turn":  # it does not contain the news of entries that it leaves out
         first = context["entries"][0].seq if context["entries"] else mail.seq
         merged = [
@@ -179,9 +367,9 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "at": log.marked(f"{game.id}.{game.head}.{game.head_hash[: log.LENGTH]}"),
         "others": sum(seat.bot is None for seat in table.seats) > 1,
     } | (
-        occasions.invitation(session, rows, table)
+        invitation(session, rows, table)
         if rows.mail.kind in ("invite", "nudge")
-        else occasions.ending(table, result["scores"])
+        else ending(table, result["scores"])
         if rows.mail.kind == "over" and result
         else {}
     )

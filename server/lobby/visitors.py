@@ -10,11 +10,10 @@ from sqlalchemy.orm import Session
 
 from server import play, validation
 from server.errors import Closed, NoSuchLink, Refused, TooMany
-from server.lobby import names, notify
-from server.lobby.create import GameRequest, create_rows
+from server.lobby import create, notify
+from server.lobby.create import GameRequest, create_rows, learn_name, seat_person
 from server.lobby.networks import HOUR, Caused, Limits
-from server.lobby.seats import learn_name, seat_person
-from server.lobby.time_control import ONE_DAY
+from server.lobby.settings import ONE_DAY
 from server.play import positions
 from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction
@@ -61,12 +60,12 @@ def start(
             session.flush()
         else:
             visitor = session.get_one(Person, person_id)
-        request = GameRequest(Guest(visitor.name, ""), slug, names.random_game_name(), ONE_DAY, bots=bots)
+        request = GameRequest(Guest(visitor.name, ""), slug, create.random_game_name(), ONE_DAY, bots=bots)
         game = create_rows(session, request, {"": visitor}, now)
         game.organiser_id, game.trial, game.status = None, True, "inviting"
         game.origin = origins.current()
         own = positions.seats_of(session, game.id)[0]
-        seat_person(session, game, own, names.random_cut(), now, uncut=True)
+        seat_person(session, game, own, create.random_cut(), now, uncut=True)
         notify.begin_if_full(session, game, now)
         return links.token(links.link_for(session, "seat", visitor.id, game.id, now))
 

@@ -12,8 +12,7 @@ from server import play, validation
 from server.community import blocks
 from server.errors import Closed, NoSuchLink, TooMany
 from server.lobby import notify
-from server.lobby.create import lock_organised_game
-from server.lobby.seats import check_asked, check_name_free, learn_name
+from server.lobby.create import check_asked, check_name_free, learn_name, lock_organised_game
 from server.play import positions, powers
 from server.play.moderation import has_looked
 from server.play.powers import Asker
