@@ -289,6 +289,8 @@ def read_kills(report: str, figures: Figures) -> None:
 
 BEGUN = 12
 """Moves that are made in each game first, so that there is something to tell."""
+DELAYED = timedelta(minutes=10)
+"""After this time, nothing waits any more that was queued with a delay."""
 
 
 def mails(size: Size, figures: Figures) -> None:
@@ -299,7 +301,7 @@ def mails(size: Size, figures: Figures) -> None:
         for _ in range(BEGUN):
             _move_in(lines)
         ready = Collector()
-        _deliver(engine.utc_now(), ready)
+        _deliver(engine.utc_now() + DELAYED, ready)
         for number in range(size.rounds + 1):
             into = figures if number else Figures()  # the first round warms up
             _move_in(lines)
@@ -379,8 +381,6 @@ WHOLE = 10_000
 """Moves: more than any game has."""
 KEPT = timedelta(days=31)
 """After this time, nothing of the outbox needs to be kept for a game that is over."""
-DELAYED = timedelta(minutes=10)
-"""After this time, nothing waits any more that was queued with a delay."""
 PURGES = 200
 """How often the jobs run at most, to delete in small batches."""
 

@@ -273,6 +273,7 @@ def _explain(connection: Connection[Any], statement: Prepared, number: int, entr
         "request": "none",
         "now": now,
         "after": 0,
+        "newest": entries,
         "upto": entries,
         "digest": bytes(32),
         "purpose": "seat",
