@@ -117,6 +117,7 @@ def test_memory_is_read_after_the_pages() -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR")
 def test_two_processes_are_measured_beside_one() -> None:
     figures = Figures()
     measure.workers(replace(TINY, postgres_moves=2), figures)
