@@ -6,41 +6,44 @@ import argparse
 import json
 import signal
 import sys
+import time
+import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from benchmarks import (
-    bots,
-    fleet,
-    moves,
-    page,
-    partitions,
-    seats,
-    standing_orders,
-    submit,
-    tick,
-    web_servers,
-)
-from benchmarks.table import machine, report, run
-from benchmarks.table.figures import QUICK, Size
+from benchmarks import load, measure, people, postgres, report, rules, web_servers
+from benchmarks.report import QUICK, Figures, Size
 
-Figures: TypeAlias = Mapping[str, float | None]
+Values: TypeAlias = Mapping[str, float | None]
 """A figure is None if what it measures is not installed."""
-BENCHES: dict[str, Callable[[], Figures]] = {
-    "moves": moves.measure,
-    "submit": submit.measure,
-    "page": page.measure,
-    "tick": tick.measure,
-    "waits": standing_orders.measure,
-    "bots": bots.measure,
-    "seats": seats.measure,
+BENCHES: dict[str, Callable[[], Values]] = {
+    "moves": rules.measure_moves,
+    "submit": measure.submit,
+    "page": measure.page,
+    "tick": load.measure_jobs,
+    "waits": people.measure,
+    "bots": rules.measure_bots,
+    "seats": rules.measure_seats,
     "servers": web_servers.measure,
-    "fleet": fleet.measure,
-    "partitions": partitions.measure,
+    "fleet": postgres.fleet,
+    "partitions": postgres.partitions,
 }
 """Benchmarks of their own, by name; each returns figures."""
+Section: TypeAlias = Callable[[Size, Figures], None]
+SECTIONS: dict[str, Section] = {
+    "rates": measure.rates,
+    "workers": measure.workers,
+    "lengths": measure.lengths,
+    "mails": measure.mails,
+    "front": measure.front,
+    "storage": measure.storage,
+    "memory": measure.memory,
+    "kills": measure.kills,
+    "jobs": measure.idle_jobs,
+}
+"""What measures the figures of the rows, by name."""
 ALL = "table"
 COMMAND = "python3 dev.py bench --write"
 
@@ -60,20 +63,20 @@ def main(words: Sequence[str] | None = None) -> int:
         return _one(args.name, args.as_json)
     if args.write and (args.name != ALL or size != Size()):
         parser.error("--write needs the whole table in its full size")
-    sections = run.SECTIONS if args.name == ALL else {args.name: run.SECTIONS[args.name]}
+    sections = SECTIONS if args.name == ALL else {args.name: SECTIONS[args.name]}
     return _table(size, sections, as_json=args.as_json, write=args.write)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dev.py bench", description="Measure Byzanz beside its peers.")
-    names = (ALL, *run.SECTIONS, *BENCHES)
+    names = (ALL, *SECTIONS, *BENCHES)
     parser.add_argument(
         "name",
         nargs="?",
         metavar="NAME",
         choices=names,
         default=ALL,
-        help=f"the whole {ALL} (default), a section of it ({', '.join(run.SECTIONS)}),"
+        help=f"the whole {ALL} (default), a section of it ({', '.join(SECTIONS)}),"
         f" or another benchmark ({', '.join(BENCHES)})",
     )
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
@@ -84,11 +87,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _table(size: Size, sections: Mapping[str, run.Section], *, as_json: bool, write: bool) -> int:
-    figures, measured_on = run.run(size, sections), machine.describe()
+def _table(size: Size, sections: Mapping[str, Section], *, as_json: bool, write: bool) -> int:
+    figures, measured_on = run(size, sections), report.machine()
     if as_json:
         print(json.dumps(report.as_json(figures, measured_on), indent=2))
-    elif len(sections) < len(run.SECTIONS):
+    elif len(sections) < len(SECTIONS):
         _print(*sections, figures={name: figures.median(name) for name in figures.rounds})
     else:
         print(report.as_text(figures, measured_on))
@@ -107,10 +110,27 @@ def _one(name: str, as_json: bool) -> int:
     return 0
 
 
-def _print(name: str, *, figures: Figures) -> None:
+def _print(name: str, *, figures: Values) -> None:
     for what, figure in figures.items():
         text = "not installed" if figure is None else f"{figure:,.4g}"
         print(f"{name:8}{what.replace('_', ' '):70}{text:>14}", flush=True)
+
+
+def run(size: Size, sections: Mapping[str, Section] = SECTIONS) -> Figures:
+    """Measure; progress and what fails are told on standard error."""
+    figures = Figures()
+    for name, section in sections.items():
+        print(f"{name} …", end=" ", file=sys.stderr, flush=True)
+        start = time.monotonic()
+        try:
+            section(size, figures)
+        except Exception as fault:
+            traceback.print_exc()
+            figures.missing[name] = f"failed: {type(fault).__name__}: {fault}"
+        spent = time.monotonic() - start
+        figures.add(f"seconds_of_{name}", spent)
+        print(f"{spent:.0f} s", file=sys.stderr, flush=True)
+    return figures
 
 
 if __name__ == "__main__":

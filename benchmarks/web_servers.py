@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -21,12 +20,10 @@ from http.client import HTTPConnection, HTTPException
 
 from sqlalchemy import select
 
-from benchmarks import clients, processes
-from benchmarks.clients import Plan
-from benchmarks.fixtures import ScriptedMove, environment, script, start_game, temporary_server
-from benchmarks.processes import HOST, Server
-from benchmarks.table import rates
-from benchmarks.table.figures import Figures
+from benchmarks import load, servers
+from benchmarks.load import ScriptedMove, environment, script, start_game, temporary_server
+from benchmarks.report import Figures
+from benchmarks.servers import CLIENTS, HOST, Plan, Server
 from server.store import engine
 from server.store.models import Entry
 
@@ -116,8 +113,8 @@ def measure(
 
 @contextmanager
 def _running(candidate: Candidate, workers: int = WORKERS) -> Iterator[Server]:
-    port = processes.free_port()
-    with processes.started(candidate.command(port, workers), port, environment()) as server:
+    port = servers.free_port()
+    with servers.started(candidate.command(port, workers), port, environment()) as server:
         _seconds_to_answer(port)  # the processes load the application now
         yield server
 
@@ -126,11 +123,11 @@ def _speed(candidates: Mapping[str, Candidate], rounds: int, moves: int) -> dict
     """Let the servers take turns with moves; a first round warms them up and is not counted."""
     figures = Figures()
     with ExitStack() as stack:
-        servers = {name: stack.enter_context(_running(each)) for name, each in candidates.items()}
+        webs = {name: stack.enter_context(_running(each)) for name, each in candidates.items()}
         for number in range(rounds + 1):
-            for name, server in servers.items():
-                games = [script(start_game(secrets.token_hex(8)), moves + 1) for _ in range(rates.CLIENTS)]
-                outcome, cpu = rates.costing(server, rates.move_plan(server.port, games))
+            for name, server in webs.items():
+                games = load.scripts(CLIENTS, moves + 1)
+                outcome, cpu = servers.costing(server, load.move_plan(server.port, games))
                 if number:
                     figures.add(f"{name}_moves_per_second", outcome.per_second)
                     figures.add(f"{name}_cpu_milliseconds_a_move", cpu * 1000 / outcome.answers)
@@ -244,7 +241,7 @@ class Player:
 
 def stopping(candidate: Candidate) -> dict[str, float]:
     """Ask a server to stop while people play and one request is still running."""
-    players = [_player() for _ in range(rates.CLIENTS)]
+    players = [_player() for _ in range(CLIENTS)]
     with _running(candidate) as server, ThreadPoolExecutor(len(players) + 1) as pool:
         playing = [pool.submit(player.play, server.port) for player in players]
         running = pool.submit(_status, server.port, f"/wait?{RUNNING}", RUNNING + PATIENCE)
@@ -263,7 +260,7 @@ def stopping(candidate: Candidate) -> dict[str, float]:
 
 
 def _player() -> Player:
-    game_id = start_game(secrets.token_hex(8))
+    game_id = start_game()
     return Player(game_id, script(game_id, 110))
 
 
@@ -284,7 +281,9 @@ def tally(players: Sequence[Player]) -> dict[str, float]:
 
 def _memory(candidate: Candidate, pages: int) -> float:
     """Return the memory of four processes after turn pages, with what they share counted once."""
-    tokens = [script(start_game(secrets.token_hex(8)), 1)[0].token for _ in range(rates.CLIENTS)]
+    tokens = [lines[0].token for lines in load.scripts(CLIENTS, 1)]
     with _running(candidate, workers=4) as server:
-        clients.run(Plan(server.port, [[clients.get(f"/t/{token}")] * pages for token in tokens]))
+        servers.run_clients(
+            Plan(server.port, [[servers.get_request(f"/t/{token}")] * pages for token in tokens])
+        )
         return server.pss_megabytes()

@@ -54,6 +54,7 @@ NAVIGATION = {
         "CONTRIBUTING",
         "docs/new-game",
         "docs/game-templates",
+        "docs/workshop",
         "tests/records/README",
         "SECURITY",
         "CHANGELOG",

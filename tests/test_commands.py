@@ -59,7 +59,7 @@ RUN_ELSEWHERE = {
     "python3 dev.py torture*": (".ci/run", "python3 dev.py torture"),
     "python3 dev.py mutants*": ("tests/mutants/test_mutants.py", "def test_"),
     "python3 dev.py peers": ("tests/test_setup.py", "test_the_peers_are_installed_as_locked"),
-    "python3 dev.py bench*": ("tests/benchmarks/test_benchmarks.py", "test_one_benchmark_can_be_asked_for"),
+    "python3 dev.py bench*": ("tests/benchmarks/test_main.py", "test_one_benchmark_can_be_asked_for"),
     "python3 dev.py words": ("tests/words/test_catalogues.py", "test_the_command_says_what_is_missing"),
     "python3 dev.py records check": ("tests/records/test_records.py", "test_every_game_replays"),
     "python3 dev.py records rehash": ("tests/records/test_records.py", 'main(["rehash"])'),

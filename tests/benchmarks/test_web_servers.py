@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks import web_servers
-from benchmarks.fixtures import ScriptedMove, temporary_server
+from benchmarks.load import ScriptedMove, temporary_server
 from benchmarks.web_servers import CANDIDATES, Player
 
 LINES = [ScriptedMove(0, "token", "bid Grain 1", seen) for seen in range(4)]

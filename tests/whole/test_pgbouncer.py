@@ -11,10 +11,8 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from benchmarks import clients
-from benchmarks.fixtures import environment, temporary_server
-from benchmarks.peers import programs
-from benchmarks.table import rates
+from benchmarks import load, servers
+from benchmarks.load import environment, temporary_server
 from server.store.engine import STATEMENT_SECONDS
 from tests.support import pgbouncer
 from tests.torture import databases
@@ -43,17 +41,17 @@ def test_games_are_played_and_mailed_through_a_pool_in_transaction_mode(behind: 
     url, own = behind
     with ExitStack() as stack:
         stack.enter_context(temporary_server(url))
-        games = rates.scripts(GAMES, MOVES + 1)
-        port = stack.enter_context(programs.smtp_sink())
+        games = load.scripts(GAMES, MOVES + 1)
+        port = stack.enter_context(servers.smtp_sink())
         mailing = environment() | {
             "BYZANZ_MAIL_URL": f"smtp://127.0.0.1:{port}?tls=none",
             "BYZANZ_TICK": "0.2",
         }
-        web = stack.enter_context(programs.byzanz_web(environment(), 4))
+        web = stack.enter_context(servers.byzanz_web(environment(), 4))
         words = [sys.executable, "-m", "server.cli", "scheduler"]
         for _ in range(2):
             stack.callback(stop, subprocess.Popen(words, env=mailing))
-        outcome = clients.run(rates.move_plan(web.port, games))
+        outcome = servers.run_clients(load.move_plan(web.port, games))
         assert outcome.answers == GAMES * MOVES
         direct = stack.enter_context(psycopg.connect(own, autocommit=True))
         wait_until(lambda: count(direct, SENT) > 0)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
-from benchmarks import crowd
-from benchmarks.tick import IDLE
+from benchmarks import load
+from benchmarks.load import IDLE
 from server.ops import metrics
 from server.store import engine, outbox
 from server.web.moderation import issues
@@ -123,11 +123,11 @@ def strange_reads(job: str) -> list[str]:
 
 @pytest.mark.usefixtures("app")
 def test_each_idle_job_reads_by_its_own_indexes() -> None:
-    crowd.prepare(NOW)
-    crowd.add_games(0, GAMES, NOW)
+    load.add_heartbeats(NOW)
+    load.add_games(GAMES, NOW)
     strange = []
     if engine.db.engine.dialect.name == "sqlite":  # it plans without counting the rows unless it is told to
         strange += [line for job in INDEXES for line in strange_reads(job)]
-    crowd.count_rows()
+    load.count_rows()
     strange += [line for job in INDEXES for line in strange_reads(job)]
     assert not strange, "\n".join(strange)

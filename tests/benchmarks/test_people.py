@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from benchmarks import standing_orders
-from benchmarks.arrivals import MEDIAN_HOURS, SLEEPS, WAKES, SimulatedPlayer
+from benchmarks import people
+from benchmarks.people import MEDIAN_HOURS, SLEEPS, WAKES, SimulatedPlayer
 from byzanz.games import rules_of
 
 TABLES = [("byzanz", 3), ("empire", 2), ("byzantium", 2)]
 
 
-class Watched(standing_orders.Table):
+class Watched(people.Table):
     """A table at which it is noticed when somebody is called who has no choice."""
 
     def _called(self, seat: int, now: float) -> float:
@@ -25,7 +25,7 @@ class Watched(standing_orders.Table):
         return super()._called(seat, now)
 
 
-def played(slug: str, seats: int, ordering: frozenset[int], number: int = 0) -> standing_orders.Tally:
+def played(slug: str, seats: int, ordering: frozenset[int], number: int = 0) -> people.Tally:
     return Watched(rules_of(slug), seats, number, ordering).play()
 
 
@@ -63,14 +63,14 @@ def test_who_leaves_no_orders_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any) -> None:
         raise AssertionError("nobody at this table leaves orders")
 
-    monkeypatch.setattr(standing_orders.Table, "_leave", never)
+    monkeypatch.setattr(people.Table, "_leave", never)
     assert played("byzantium", 2, frozenset()).waits > 0
 
 
 @pytest.mark.nightly
 def test_what_is_saved_is_printed_beside_how_the_savers_fare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing_orders, "TABLES", (("empire", 2),))
-    figures = standing_orders.measure(games=1, mixed=1)
+    monkeypatch.setattr(people, "TABLES", (("empire", 2),))
+    figures = people.measure(games=1, mixed=1)
     before, after = figures["empire_2_waits_without_orders"], figures["empire_2_waits_with_orders"]
     assert figures["empire_2_waits_change_in_percent"] == pytest.approx(100 * (after / before - 1))
     assert figures["empire_2_mails_with_orders"] >= figures["empire_2_visits_with_orders"] + 2

@@ -1,25 +1,155 @@
-"""The log of many running games on PostgreSQL, whole and hash-partitioned by game: time, size, hot statements."""
+"""What PostgreSQL bears: several web processes and schedulers on one database, and a log of a million games."""
 
 from __future__ import annotations
 
 import os
 import random
+import re
+import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 from psycopg import Connection
+from sqlalchemy import TextClause, text
 
-from benchmarks import crowd
-from benchmarks.fixtures import temporary_server
+from benchmarks import load, servers
+from benchmarks.load import environment, start_game, temporary_postgres, temporary_server
 from server.store import engine, statements
 from server.store.prepared import Prepared
-from tests.torture import databases
 
-GAMES = 1_000_000
+SIZES = (1, 2, 4)
+"""Web processes, and as many schedulers, each with its mailer."""
+GAMES, MOVES = 16, 20
+EMAILS = 600
+"""Further games that begin before the schedulers start: the email about each first turn is due."""
+PATIENCE = 600.0
+DONE = re.compile(r"\bmail (\d+)\b.* was (sent|dropped)")
+TIMED_OUT = re.compile(r"was played for seat \d+ in time-out")
+LEFT = text("SELECT count(*) FROM outbox WHERE status = 'waiting' AND not_before <= :now")
+NEWEST = text("SELECT max(id) FROM outbox")
+RUN_OUT = text("UPDATE turn SET opened_at = :begin, started_at = :begin, due_at = :end")
+DUE = text("SELECT count(*) FROM turn WHERE due_at <= :now")
+LATE = timedelta(days=10)
+"""For so long the clocks of all turns have run: longer than any allowance and time bank."""
+
+
+def fleet(
+    sizes: Sequence[int] = SIZES, games: int = GAMES, moves: int = MOVES, emails: int = EMAILS
+) -> dict[str, float | None]:
+    """Play games on a new database with each number of processes, send all their emails and play all turns once late.
+
+    Args:
+        sizes: numbers of web processes, each with as many schedulers.
+        games: played at once.
+        moves: in each.
+        emails: about further games, to be sent as well.
+    """
+    figures: dict[str, float | None] = {}
+    for n in sizes:
+        with temporary_postgres() as url:
+            if url is None:
+                return {"moves_per_second": None}
+            played = _play(url, n, games, moves, emails)
+            figures |= {f"{name}_of_{n}": value for name, value in played.items()}
+    return figures
+
+
+def _play(url: str, n: int, games: int, moves: int, emails: int) -> dict[str, float]:
+    with ExitStack() as stack:
+        _, folder = stack.enter_context(temporary_server(url))
+        lines = load.scripts(games, moves + 1)
+        web = stack.enter_context(servers.byzanz_web(environment(), n))
+        outcome = servers.run_clients(load.move_plan(web.port, lines))
+        for _ in range(emails):
+            start_game()
+        with engine.reading() as session:
+            queued = session.execute(LEFT, {"now": engine.utc_now()}).scalar_one()
+        mails = stack.enter_context(servers.smtp_sink())
+        logs = [folder / f"{n}-{number}.log" for number in range(n)]
+        start = time.perf_counter()
+        with ExitStack() as mailers:
+            for log in logs:
+                mailers.enter_context(_scheduler(f"smtp://127.0.0.1:{mails}", log))
+            _wait_for_none(LEFT)
+            seconds = time.perf_counter() - start
+            newest, late = _run_out()
+            start = time.perf_counter()
+            _wait_for_none(DUE)
+            turns_took = time.perf_counter() - start
+        said = [log.read_text() for log in logs]
+    done = [[(mail, became) for mail, became in DONE.findall(each) if int(mail) <= newest] for each in said]
+    shares, total = [len(each) for each in done], sum(map(len, done))
+    played = [len(TIMED_OUT.findall(each)) for each in said]
+    sent = [mail for each in done for mail, became in each if became == "sent"]
+    return {
+        "moves_per_second": outcome.per_second,
+        "mails_queued": queued,
+        "mails_sent": len(sent),
+        "mails_sent_twice": len(sent) - len(set(sent)),
+        "mails_sent_or_dropped_per_second": total / seconds,
+        "smallest_share_of_a_mailer": min(shares) * n / max(1, total),
+        "largest_share_of_a_mailer": max(shares) * n / max(1, total),
+        "turns_due": late,
+        "turns_played": sum(played),
+        "turns_played_per_second": sum(played) / turns_took,
+        "smallest_share_of_a_scheduler": min(played) * n / max(1, sum(played)),
+        "largest_share_of_a_scheduler": max(played) * n / max(1, sum(played)),
+    }
+
+
+@contextmanager
+def _scheduler(mail_url: str, log: Path) -> Iterator[None]:
+    command = [sys.executable, "-m", "server.cli", "scheduler"]
+    with log.open("wb") as output:
+        settings = environment() | {
+            "BYZANZ_MAIL_URL": mail_url,
+            "BYZANZ_MAILER": log.stem,
+            "BYZANZ_TICK": "0.5",
+        }
+        process = subprocess.Popen(command, env=settings, stdout=output, stderr=output)
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+
+
+def _run_out() -> tuple[int, int]:
+    """Let the time of all open turns run out; return the id of the newest email until then, and how many turns."""
+    now = engine.utc_now()
+    with engine.transaction() as session:
+        newest = session.execute(NEWEST).scalar_one()
+        session.execute(RUN_OUT, {"begin": now - LATE, "end": now})
+        return newest, session.execute(DUE, {"now": now}).scalar_one()
+
+
+def _wait_for_none(query: TextClause) -> None:
+    """Wait until a query finds nothing due any more.
+
+    Raises:
+        RuntimeError: something is left.
+    """
+    last = time.monotonic() + PATIENCE
+    while True:
+        with engine.reading() as session:
+            left = session.execute(query, {"now": engine.utc_now()}).scalar_one()
+        if not left:
+            return
+        if time.monotonic() > last:
+            raise RuntimeError(f"{left} are left: {query}")
+        time.sleep(0.1)
+
+
+# The log of many running games, whole and hash-partitioned by game: time, size, hot statements.
+
+LOGGED_GAMES = 1_000_000
 ENTRIES = 5
 """Entries of each game."""
 PARTITIONS = 64
@@ -58,8 +188,8 @@ HOT: dict[str, Prepared] = {
 """Statements of a move, a turn page and an email; four of them touch the log."""
 
 
-def measure(
-    games: int = GAMES, entries: int = ENTRIES, partitions: int = PARTITIONS
+def partitions(
+    games: int = LOGGED_GAMES, entries: int = ENTRIES, partitions: int = PARTITIONS
 ) -> dict[str, float | None]:
     """Fill a database, explain the hot statements, split the log as a migration would, and explain them again.
 
@@ -70,11 +200,9 @@ def measure(
     """
     figures: dict[str, float | None] = {"games": games, "entries": games * entries, "partitions": partitions}
     with ExitStack() as stack:
-        postgres = stack.enter_context(databases.postgres())
-        if postgres is None:
+        url = stack.enter_context(temporary_postgres())
+        if url is None:
             return {"seconds_to_split": None}
-        private = stack.enter_context(databases.folder())
-        url = stack.enter_context(databases.empty(databases.POSTGRESQL, private, postgres))
         joined = url + ("&" if "?" in url else "?")
         stack.enter_context(temporary_server(f"{joined}options=-csession_replication_role%3Dreplica"))
         with Connection.connect(url, autocommit=True) as connection:
@@ -92,8 +220,8 @@ def measure(
 
 def _fill(connection: Connection[Any], games: int, entries: int) -> None:
     now = engine.utc_now()
-    crowd.prepare(now)
-    crowd.add_games(0, games, now)
+    load.add_heartbeats(now)
+    load.add_games(games, now)
     _run(connection, UNCHECKED)
     _run(connection, LONGER.format(games=games, entries=entries))
     _run(connection, "RESET session_replication_role")
@@ -145,6 +273,7 @@ def _explain(connection: Connection[Any], statement: Prepared, number: int, entr
         "request": "none",
         "now": now,
         "after": 0,
+        "newest": entries,
         "upto": entries,
         "digest": bytes(32),
         "purpose": "seat",

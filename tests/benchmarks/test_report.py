@@ -9,11 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.__main__ import main
-from benchmarks.table import figures as sizes
-from benchmarks.table import kills, machine, plot, report, rows, run
-from benchmarks.table.figures import Figures, Size
-from benchmarks.table.rows import ROWS, Row
+from benchmarks import report
+from benchmarks.report import ROWS, Figures, Row
 
 MACHINE = {"processor": "A processor", "cores": "2", "commit": "0123456789ab"}
 
@@ -78,7 +75,7 @@ def test_a_row_shows_its_value_the_figures_behind_it_and_its_limits() -> None:
     ("value", "text"), [(0.0, "0"), (0.03456, "0.0346"), (2.0, "2"), (12345.6, "12,346"), (99.96, "100")]
 )
 def test_numbers_have_three_digits(value: float, text: str) -> None:
-    assert rows.number(value) == text
+    assert report.three_digits(value) == text
 
 
 def test_every_row_is_made_of_its_figures() -> None:
@@ -141,7 +138,7 @@ def test_the_document_gets_the_table_between_its_marks(
     assert "at commit 0123456789ab." in text
     assert "old" not in text
     table = [line for line in text.splitlines() if line.startswith("|")]
-    assert len(table) == len(ROWS) + 2 + len(rows.YARDSTICKS) + 2
+    assert len(table) == len(ROWS) + 2 + len(report.YARDSTICKS) + 2
     assert {line.count("|") for line in table[: len(ROWS) + 2]} == {6}
     assert f"(images/{image.name})" in text
     ElementTree.fromstring(image.read_text())
@@ -163,119 +160,39 @@ def test_the_plot_shows_each_length_and_sums_the_jobs() -> None:
         idle_jobs_milliseconds_of_bots_at_1000=0.25,
         idle_jobs_milliseconds_of_turns_at_1000000=1.0,
     )
-    assert plot._points(figures, r"milliseconds_a_page_at_(\d+)") == [(50, 4), (2000, 8)]
-    assert plot._points(figures, r"idle_jobs_milliseconds_of_\w+_at_(\d+)") == [(1000, 0.75), (1_000_000, 1)]
-    drawn = ElementTree.fromstring(plot.draw(figures))
+    assert report._points(figures, r"milliseconds_a_page_at_(\d+)") == [(50, 4), (2000, 8)]
+    assert report._points(figures, r"idle_jobs_milliseconds_of_\w+_at_(\d+)") == [
+        (1000, 0.75),
+        (1_000_000, 1),
+    ]
+    drawn = ElementTree.fromstring(report.plot(figures))
     texts = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}
     assert {"50", "100", "2,000", "1,000", "1,000,000", "a turn page", "a move"} <= texts
     heights = [float(dot.attrib["cy"]) for dot in drawn.iter("{http://www.w3.org/2000/svg}circle")]
     assert heights[0] > heights[1], "the dearer page must stand higher"
-    assert "not measured" in plot.draw(Figures())
+    assert "not measured" in report.plot(Figures())
 
 
 @pytest.mark.parametrize(("value", "top"), [(0.3, 0.4), (1.0, 1.0), (1.1, 2.0), (35.0, 40.0), (81.0, 100.0)])
 def test_the_axis_ends_at_a_round_number(value: float, top: float) -> None:
-    assert plot._round_up(value) == pytest.approx(top)
-
-
-def test_the_report_of_the_kills_is_read_for_each_database() -> None:
-    figures = Figures()
-    kills.read(
-        "PostgreSQL: skipped, there is none: set TEST_DATABASE_URL\n"
-        "kill -9 on SQLite: n = 100; 20 of the kills before it was ready, 9 s: nothing wrong\n"
-        "kill -9 on PostgreSQL: n = 90; 18 of the kills before it was ready, 8 s: 2 FAULTS\n    a move is lost\n",
-        figures,
-    )
-    assert figures.rounds == {"kills": [190], "faults_after_kills": [2]}
-    kills.read("nothing", figures)
-    assert figures.rounds["kills"] == [190]
+    assert report._round_up(value) == pytest.approx(top)
 
 
 def test_the_processor_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor\t: 0\nmodel name\t: Fast 9000 @ 3: GHz\n\nmodel name\t: Another\n")
-    monkeypatch.setattr(machine, "CPUINFO", cpuinfo)
-    assert machine.processor() == "Fast 9000 @ 3: GHz"
+    monkeypatch.setattr(report, "CPUINFO", cpuinfo)
+    assert report.processor() == "Fast 9000 @ 3: GHz"
     cpuinfo.unlink()
-    assert machine.processor()
+    assert report.processor()
 
 
 def test_a_changed_checkout_is_told_from_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"rev-parse": "0123456789ab", "status": ""}
-    monkeypatch.setattr(machine, "_said", lambda _program, first, *_: said.get(first, ""))
-    assert machine.commit() == "0123456789ab"
+    monkeypatch.setattr(report, "_said", lambda _program, first, *_: said.get(first, ""))
+    assert report.commit() == "0123456789ab"
     said["status"] = " M dev.py"
-    assert machine.commit() == "0123456789ab with changes"
+    assert report.commit() == "0123456789ab with changes"
     said["rev-parse"] = ""
-    assert machine.commit() == "unknown"
-    assert machine.describe()["Node.js"] == "not installed"
-
-
-def fails(_size: Size, figures: Figures) -> None:
-    figures.add("begun", 1)
-    raise RuntimeError("no disk")
-
-
-def adds(size: Size, figures: Figures) -> None:
-    figures.add("games", size.games)
-
-
-def test_a_section_that_fails_is_named_and_the_others_run(capsys: pytest.CaptureFixture[str]) -> None:
-    figures = run.run(sizes.QUICK, {"first": fails, "second": adds})
-    assert figures.missing == {"first": "failed: RuntimeError: no disk"}
-    assert figures.rounds["games"] == [sizes.QUICK.games]
-    assert figures.rounds["begun"] == [1]
-    assert {"seconds_of_first", "seconds_of_second"} <= set(figures.rounds)
-    assert "no disk" in capsys.readouterr().err
-
-
-@pytest.fixture
-def sections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two sections instead of the real ones."""
-    for name in list(run.SECTIONS):
-        monkeypatch.delitem(run.SECTIONS, name)
-    monkeypatch.setitem(run.SECTIONS, "jobs", adds)
-    monkeypatch.setitem(run.SECTIONS, "front", lambda _, figures: figures.add("front_page_games", 3))
-
-
-@pytest.mark.usefixtures("sections")
-def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    assert capsys.readouterr().out.startswith("what ")
-    assert main(["--json", "--quick", "--games", "77"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["figures"]["games"], found["figures"]["front_page_games"]) == (77, 3)
-    assert {"processor", "cores", "kernel", "Python", "commit"} <= set(found["machine"])
-
-
-@pytest.mark.usefixtures("sections")
-def test_a_section_can_be_measured_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["front"]) == 0
-    out = capsys.readouterr().out
-    assert "front page games" in out
-    assert "what" not in out
-
-
-def test_a_failed_section_fails_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(run.SECTIONS, "front", fails)
-    assert main(["front"]) == 1
-
-
-@pytest.mark.usefixtures("sections")
-def test_only_a_whole_run_is_written(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    written: list[object] = []
-
-    def write(*what: object) -> list[Path]:
-        written.append(what)
-        return []
-
-    monkeypatch.setattr(report, "write", write)
-    for words in (["--write", "--quick"], ["front", "--write"], ["--write", "--kills", "3"]):
-        with pytest.raises(SystemExit):
-            main(words)
-        assert "--write needs the whole table" in capsys.readouterr().err
-    assert not written
-    assert main(["--write"]) == 0
-    assert len(written) == 1
+    assert report.commit() == "unknown"
+    assert report.machine()["Node.js"] == "not installed"

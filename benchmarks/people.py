@@ -1,19 +1,20 @@
-"""How often a table waits for a person: the same deals played by people without and with standing orders.
+"""How often a game waits for a person: the same deals played by people without and with standing orders.
 
-No database is involved: the umpire plays, `byzanz.orders` answers, and the people are those of `arrivals`, who decide
-by `policies`. Deadlines are not enforced: people who come late are reminded, and come.
+No database is involved: the umpire plays, `byzanz.orders` answers, and the people are simulated. Deadlines are not
+enforced: people who come late are reminded, and come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import mean, median
+from math import exp, floor
+from statistics import NormalDist, mean, median
 from typing import Any
 
-from benchmarks.arrivals import SimulatedPlayer
-from benchmarks.policies import POLICIES, choose_move
 from byzanz import chance, orders, umpire
+from byzanz.bots import decide
+from byzanz.chance import Draw, Stream
 from byzanz.games import rules_of
 from byzanz.moves import IllegalMove, Move
 from byzanz.orders import PlacedOrder
@@ -193,3 +194,140 @@ def _share_of_wins(rules: Rules[Any, Any], seats: int, games: int) -> float:
             winners = Table(rules, seats, number, ordering).play().winners
             wins += len(ordering.intersection(winners)) / len(winners)
     return 100 * wins / (2 * games)
+
+
+# When people open the page after an email.
+
+MEDIAN_HOURS, SPREAD = 3.0, 1.0
+"""Waking hours until a person comes: the median and the sigma of a log-normal distribution."""
+WAKES, SLEEPS = 7.0, 23.0
+"""Hours of the person's own day."""
+ZONES = (-8, -5, 0, 1, 2, 8)
+"""Hours east of Greenwich, equally likely."""
+_STEPS = 2**32
+_DAY = 24.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPlayer:
+    """A person at a table.
+
+    Args:
+        name: the seed of their response times: the same name, the same times.
+        zone: hours east of Greenwich.
+    """
+
+    name: str
+    zone: int
+
+    @classmethod
+    def drawn(cls, name: str) -> SimulatedPlayer:
+        """Return a person of this name in a random zone."""
+        return cls(name, ZONES[Stream(name.encode(), "zone").below(len(ZONES))])
+
+    def comes(self, called: float, turn: int) -> float:
+        """Return when they open the page.
+
+        Args:
+            called: when they were emailed, in hours since the beginning, UTC.
+            turn: the number of the email: each has another response time.
+        """
+        part = (Stream(self.name.encode(), f"turn {turn}").below(_STEPS) + 0.5) / _STEPS
+        takes = MEDIAN_HOURS * exp(SPREAD * NormalDist().inv_cdf(part))
+        return _at(_awake(called + self.zone) + takes) - self.zone
+
+
+def _awake(hours: float) -> float:
+    """Return the waking hours up to a moment of the person's own time."""
+    days = floor(hours / _DAY)
+    return days * (SLEEPS - WAKES) + min(max(hours - days * _DAY, WAKES), SLEEPS) - WAKES
+
+
+def _at(awake: float) -> float:
+    """Return the first moment by which this many waking hours have passed."""
+    days = floor(awake / (SLEEPS - WAKES))
+    return days * _DAY + WAKES + awake - days * (SLEEPS - WAKES)
+
+
+# How people decide, and which standing orders they leave. A person at the page leaves orders for the open question and
+# for likely following ones, as far as they can be judged now. What cannot be judged, such as a lot that nobody has
+# seen, is left open.
+
+
+Policy = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw], Iterator[str]]
+"""The orders that a person leaves, from the game, their view, the answers to their question and their luck."""
+RULES_OF_THUMB = {
+    ("empire", "meld"): "meld most",
+    ("empire", "defend"): "defend most",
+    ("empire", "negotiate"): "negotiate most",
+    ("empire", "replace"): "replace most",
+    ("empire", "buy-off"): "buy-off most",
+    ("empire", "keep"): "keep least",
+}
+"""Orders that also describe how people decide at the page, by game and step: there the greedy bot wins less."""
+LOOKAHEAD = 3
+"""How many placements of Byzantium can be foreseen: players who list more win less."""
+
+
+def choose_move(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Move:
+    """Return the move of a person at the page: the greedy bot's, or a rule of thumb where that wins more."""
+    thumb = RULES_OF_THUMB.get((rules.slug, view.step))
+    answer = rules.answer_order(rules.parse_order(thumb), view, moves) if thumb else None
+    if answer is not None and answer.move is not None:
+        return answer.move
+    return decide("greedy", rules, view, moves, draw)
+
+
+def byzanz(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
+    """Yield rules of thumb for tax, market, hand limit and the end; for the lot on auction a ladder or a pass."""
+    yield from ("tax lowest always", "take best always", "limit sell lowest always", "finish")
+    if view.step == "bid":
+        first = choose_move(rules, view, moves, draw)
+        yield "pass this lot" if first.verb == "pass" else _ladder(rules, view, first, draw)
+
+
+def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
+    """Return the cards of a bid and those that would follow while winning with them beats passing."""
+    world, seat = rules.sample_state(view, draw), view.viewer
+
+    def prospects(cards: list[str]) -> float:
+        move = rules.parse(" ".join(("bid", *cards))) if cards else Move("pass")
+        return rules.evaluate(rules.view(rules.apply(world, seat, move), seat))
+
+    rungs, left = list(first.args), [name for name in view.hand if name != "merchant"]
+    for name in rungs:
+        left.remove(name)
+    while left:
+        name = max(left, key=lambda name: prospects([*rungs, name]))
+        if prospects([*rungs, name]) <= prospects([]):
+            break
+        rungs.append(name)
+        left.remove(name)
+    limit = view.totals[seat] + sum(int(name[-1]) for name in rungs)
+    return f"ladder {' '.join(rungs)} upto {limit} then pass"
+
+
+def empire(_rules: Rules[Any, Any], _view: Any, _moves: Sequence[Move], _draw: Draw) -> Iterator[str]:
+    """Yield rules of thumb for all steps but the redraw; the meld is for the cards that the redraw brings."""
+    return (
+        thumb if step == "meld" else f"{thumb} always"
+        for (slug, step), thumb in RULES_OF_THUMB.items()
+        if slug == "empire"
+    )
+
+
+def byzantium(rules: Rules[Any, Any], view: Any, _moves: Sequence[Move], draw: Draw) -> Iterator[str]:
+    """Yield the next placements if everybody places as this policy would, in one sampled state."""
+    listed, world = list[str](), rules.sample_state(view, draw)
+    while rules.awaited(world) and len(listed) < LOOKAHEAD:
+        seat = min(rules.awaited(world))
+        move = choose_move(rules, rules.view(world, seat), rules.moves(world, seat), draw)
+        if seat == view.viewer:
+            if move.verb == "pass":
+                break
+            listed.append(" ".join(move.args))
+        world = rules.apply(world, seat, move)
+    yield f"put {', '.join(listed)} then ask"
+
+
+POLICIES: dict[str, Policy] = {"byzanz": byzanz, "empire": empire, "byzantium": byzantium}

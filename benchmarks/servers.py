@@ -1,24 +1,168 @@
-"""Cheap clients on raw sockets, in one process of their own: each sends its next request once the last was answered.
+"""Servers in processes of their own, with their CPU time and memory, and cheap clients that load them.
 
-`python -m benchmarks.clients` reads a plan from standard input as JSON and prints what it measured; `run` starts it.
+`python -m benchmarks.servers` is the process of the clients, which `run_clients` starts: it reads a plan from standard
+input as JSON and prints what it measured. So that it starts quickly, this module imports nothing of the server.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import os
 import selectors
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 HOST = "127.0.0.1"
+SLOWEST_START = 60.0
+"""Seconds after which a server that does not listen never will."""
+PROC = Path("/proc")
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server.
+
+    Args:
+        pid: of its first process.
+        port: on which it listens.
+    """
+
+    pid: int
+    port: int
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that all its processes have taken so far, those that have ended included."""
+        ticks = sum(sum(map(int, stat[11:15])) for stat in _stats(self.pid))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def pss_megabytes(self) -> float:
+        """Return the memory of all its processes, with what they share counted once."""
+        kilobytes = 0
+        for pid in tree(self.pid):
+            with suppress(OSError):  # it has just ended
+                lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+                kilobytes += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        return kilobytes * 1024 / 1e6
+
+
+def tree(pid: int) -> list[int]:
+    """Return the ids of a process and all its descendants."""
+    children: dict[int, list[int]] = {}
+    for each in PROC.iterdir():
+        if each.name.isdigit() and (stat := _stat(int(each.name))):
+            children.setdefault(int(stat[1]), []).append(int(each.name))
+    found = [pid]
+    for parent in found:  # grows while it is walked
+        found += children.get(parent, [])
+    return found
+
+
+def _stats(pid: int) -> Iterator[list[str]]:
+    for each in tree(pid):
+        if stat := _stat(each):
+            yield stat
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return the fields of /proc/PID/stat from the state on; None if the process has ended."""
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+@contextmanager
+def started(
+    command: Sequence[str], port: int, environment: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """Start a server, wait until it listens, and stop it at the end.
+
+    Args:
+        environment: added to ours.
+
+    Raises:
+        RuntimeError: it has ended, or does not listen.
+    """
+    with subprocess.Popen(
+        command, env=os.environ | dict(environment or {}), stdout=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        try:
+            _wait_until_it_listens(process, port)
+            yield Server(process.pid, port)
+        finally:
+            stop(process)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ask a server to stop, and kill all its processes if it does not."""
+    process.send_signal(signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(10)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
+    last = time.monotonic() + SLOWEST_START
+    while not listens(port):
+        if process.poll() is not None or time.monotonic() > last:
+            raise RuntimeError(f"{process.args!r} does not listen on port {port}")
+        time.sleep(0.05)
+
+
+def listens(port: int) -> bool:
+    """Whether a process listens on a port of this machine."""
+    with socket.socket() as probe:
+        probe.settimeout(5)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def free_port() -> int:
+    """Return a free port of this machine."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def byzanz_web(environment: dict[str, str], workers: int) -> Iterator[Server]:
+    """Run `byzanz web`, which logs warnings only: the terminal would take part of the time.
+
+    Args:
+        environment: with its settings.
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "server.cli", "web", "--port", str(port), "--workers", str(workers)]
+    with started(command, port, environment | {"BYZANZ_LOG_LEVEL": "warning"}) as server:
+        yield server
+
+
+@contextmanager
+def smtp_sink() -> Iterator[int]:
+    """Run a mail server that accepts and forgets every email, and yield its port."""
+    port = free_port()
+    sink = ("--nosetuid", "--class", "aiosmtpd.handlers.Sink", "--listen", f"{HOST}:{port}")
+    with started([sys.executable, "-m", "aiosmtpd", *sink], port):
+        yield port
+
+
+# Clients: on raw sockets, each sends its next request once the last was answered.
+
+CLIENTS = 8
+"""How many play at once in most benchmarks, each its own game."""
+SETTLING = 0.2
+"""Seconds in which a server may finish what it does after its last answer, before its CPU time is read."""
 TIMEOUT = 60.0
 CHUNK = 65536
 GAME = "bids"
@@ -65,26 +209,26 @@ class Outcome:
         return self.answers / self.seconds
 
 
-def get(path: str) -> str:
+def get_request(path: str) -> str:
     """Return a request for a page."""
     return f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAccept-Language: en\r\n\r\n"
 
 
-def post(path: str, body: object) -> str:
+def post_request(path: str, body: object) -> str:
     """Return a request that sends JSON."""
     text = json.dumps(body)
     head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(text.encode())}\r\n\r\n{text}"
 
 
-def run(plan: Plan) -> Outcome:
+def run_clients(plan: Plan) -> Outcome:
     """Let clients do what is planned, in another process.
 
     Raises:
         RuntimeError: a request was refused or not answered.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.clients"],
+        [sys.executable, "-m", "benchmarks.servers"],
         input=json.dumps(asdict(plan)),
         cwd=ROOT,
         capture_output=True,
@@ -94,6 +238,14 @@ def run(plan: Plan) -> Outcome:
     if done.returncode != 0:
         raise RuntimeError(f"clients failed: {done.stderr.strip().splitlines()[-1:]}")
     return Outcome(**json.loads(done.stdout))
+
+
+def costing(server: Server, plan: Plan) -> tuple[Outcome, float]:
+    """Let clients carry out a plan; return what they measured and the server's CPU seconds meanwhile."""
+    before = server.cpu_seconds()
+    outcome = run_clients(plan)
+    time.sleep(SETTLING)
+    return outcome, server.cpu_seconds() - before
 
 
 def carry_out(plan: Plan) -> Outcome:

@@ -1,1 +1,0 @@
-"""The table of docs/benchmarks.md: Byzanz beside its peers, measured in one run."""
