@@ -11,8 +11,8 @@ from byzanz import record
 from byzanz.bots.simulate import simulate_game
 from byzanz.charts import Chart
 from byzanz.games import latest, rules_of
-from byzanz.games.byzanz import charts as byzanz_charts
-from byzanz.games.byzanz.cards import VALUE
+from byzanz.games.byzanz import view as byzanz_view
+from byzanz.games.byzanz.state import VALUE
 from byzanz.record import Record
 from byzanz.rules import PUBLIC
 from byzanz.umpire import read_logged
@@ -133,7 +133,7 @@ def test_the_prices_of_lots_are_the_bids_of_the_log(seats: int) -> None:
 
 
 def test_a_wrong_price_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byzanz_charts, "VALUE", (2, *VALUE[1:]))
+    monkeypatch.setattr(byzanz_view, "VALUE", (2, *VALUE[1:]))
     game = played("byzanz", 3)
     assert paid_in_the_chart(game) != paid_by_the_log(game)
 

@@ -9,7 +9,7 @@ from typing import Any
 from byzanz.chance import Draw
 from byzanz.charts import Heading
 from byzanz.games import rules_of
-from byzanz.games.byzantium.cards import NAME, SLOTS
+from byzanz.games.byzantium.state import NAME, SLOTS
 from byzanz.kit.played import choice
 from byzanz.record import Record
 from tests.records.moments import Moment as Seen

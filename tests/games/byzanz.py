@@ -10,7 +10,7 @@ from typing import Any
 from byzanz.chance import Draw
 from byzanz.charts import Heading
 from byzanz.games import rules_of
-from byzanz.games.byzanz.cards import GROUPS, NAME
+from byzanz.games.byzanz.state import GROUPS, NAME
 from byzanz.kit.played import choice
 from byzanz.moves import Move
 from byzanz.record import Record

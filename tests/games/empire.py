@@ -9,8 +9,8 @@ from typing import Any
 from byzanz.chance import Draw
 from byzanz.charts import Heading
 from byzanz.games import rules_of
-from byzanz.games.empire.cards import NAME
 from byzanz.games.empire.orders import EITHER
+from byzanz.games.empire.state import NAME
 from byzanz.kit.played import choice
 from byzanz.moves import Move
 from byzanz.record import Record

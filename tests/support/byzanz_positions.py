@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from byzanz.games.byzanz.cards import names
 from byzanz.games.byzanz.rules import Byzanz
-from byzanz.games.byzanz.state import Lot, State
+from byzanz.games.byzanz.state import Lot, State, names
 from byzanz.moves import Move
 
 BYZANZ = Byzanz()

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import byzanz.games
-from byzanz.games.empire.cards import CARDS, NUMBER
 from byzanz.games.empire.rules import Empire
-from byzanz.games.empire.state import State
+from byzanz.games.empire.state import CARDS, NUMBER, State
 from byzanz.moves import Move
 from byzanz.umpire import forced_move
 

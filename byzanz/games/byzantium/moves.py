@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from byzanz.games.byzantium.cards import (
+from byzanz.games.byzantium.state import (
     CARD,
+    EMPTY,
+    HAND_SIZE,
     NAME,
+    NO_CARDS,
     PACK,
     PASS,
     SLOT,
     SLOTS,
     SUIT,
     Names,
+    State,
     numbers,
+    openings,
+    placed,
+    playable,
+    refusal,
 )
-from byzanz.games.byzantium.cross import EMPTY, NO_CARDS, openings, placed, playable, refusal
-from byzanz.games.byzantium.state import HAND_SIZE, State
 from byzanz.moves import IllegalMove, Move, NotAwaited, Shuffle
 
 PUTS = {

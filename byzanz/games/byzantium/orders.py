@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from byzanz.games.byzantium.cards import CARD, NAME, SLOT, SUIT, numbers
-from byzanz.games.byzantium.cross import DEAD, openings
 from byzanz.games.byzantium.moves import PUTS
+from byzanz.games.byzantium.state import CARD, DEAD, NAME, SLOT, SUIT, numbers, openings
 from byzanz.games.byzantium.view import View, cross_of
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, OrderCase, UnreadableOrder
 from byzanz.parsing import completed, order_words

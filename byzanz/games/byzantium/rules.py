@@ -7,10 +7,22 @@ from typing import Any, ClassVar
 
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.games.byzantium import charts, heuristics, moves, orders, sampling
-from byzanz.games.byzantium.cards import CARD, PASS, SLOT, numbers, read_move, with_slots
-from byzanz.games.byzantium.cross import placed, playable
-from byzanz.games.byzantium.state import State, awaited, initial, scores
+from byzanz.games.byzantium import bots, moves, orders
+from byzanz.games.byzantium import view as byzantium_view
+from byzanz.games.byzantium.state import (
+    CARD,
+    PASS,
+    SLOT,
+    State,
+    awaited,
+    initial,
+    numbers,
+    placed,
+    playable,
+    read_move,
+    scores,
+    with_slots,
+)
 from byzanz.games.byzantium.view import View, cross_of, view_of
 from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Question, Shuffle, check_setup
 from byzanz.rules import Rules, Viewer
@@ -59,7 +71,7 @@ class Byzantium(Rules[State, View]):
 
     def sample_state(self, view: View, draw: Draw) -> State:
         """Return a random state of this view, with the hidden cards dealt anew."""
-        return sampling.sample_state(view, draw)
+        return bots.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
         """Leave the most playable cards, the first listed of equals (docs/rules/byzantium.md "Default move")."""
@@ -76,11 +88,11 @@ class Byzantium(Rules[State, View]):
 
     def evaluate(self, view: View) -> float:
         """Return minus the points so far, and minus a share for each card in hand."""
-        return heuristics.evaluate(view)
+        return bots.evaluate(view)
 
     def rollout_move(self, state: State, seat: int, draw: Draw) -> Move:
         """Place one of the cards that fit on the fewest slots."""
-        return heuristics.rollout_move(state, seat, draw)
+        return bots.rollout_move(state, seat, draw)
 
     def scores(self, state: State) -> tuple[int, ...]:
         """Return one point for each card left in a finished round."""
@@ -120,7 +132,7 @@ class Byzantium(Rules[State, View]):
 
     def heading(self, view: View) -> Heading:
         """Return the round."""
-        return charts.heading(view)
+        return byzantium_view.heading(view)
 
     def news(self, view: View, moves: Sequence[str]) -> list[Any]:
         """Return for a move that ended a round its number and what was left in each hand, else None."""
@@ -129,11 +141,11 @@ class Byzantium(Rules[State, View]):
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Return the points of each round, and the cards left in hand."""
-        return charts.charts(views)
+        return byzantium_view.charts(views)
 
     def highlights(self, views: Sequence[View], winners: Sequence[int]) -> Sequence[Highlight]:
         """Return the best and the worst round of a seat, and the turning point."""
-        return charts.highlights(views, winners)
+        return byzantium_view.highlights(views, winners)
 
 
 def _ended(view: View, following: Sequence[str]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from byzanz.games.byzanz.cards import (
+from byzanz.games.byzanz.state import (
     CARD,
     GROUPS,
     MERCHANT,
@@ -17,8 +17,10 @@ from byzanz.games.byzanz.cards import (
     TABLES,
     Cards,
     Names,
+    State,
     groups_in,
     is_set,
+    lot_card,
     minus,
     names,
     numbers,
@@ -27,8 +29,10 @@ from byzanz.games.byzanz.cards import (
     profit_card,
     put,
     total,
+    with_bid,
+    with_lot,
+    with_winner,
 )
-from byzanz.games.byzanz.state import State, lot_card, with_bid, with_lot, with_winner
 from byzanz.moves import IllegalMove, Move, NotAwaited
 
 START_HAND = 4

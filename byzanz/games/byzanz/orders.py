@@ -1,15 +1,14 @@
-"""The standing orders of Byzanz: parsing them, how long they stand, and what they answer (docs/orders.md).
-
-An order sees only its owner's view. A seat has at most one order about each kind of question.
-"""
+"""The standing orders of Byzanz: their text, scope and answers (docs/orders.md), and what they would answer."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
-from byzanz.games.byzanz.cards import (
+from byzanz.games.byzanz.moves import HAND_LIMIT
+from byzanz.games.byzanz.state import (
     CARD,
     DONE,
     GROUPS,
@@ -19,18 +18,78 @@ from byzanz.games.byzanz.cards import (
     PROFIT,
     VALUE,
     best_sale,
+    bids_from,
     hand_profit,
     minus,
     names,
     numbers,
     plus,
     read_card,
+    sales_from,
+    singles_from,
+    takes_from,
     total,
 )
-from byzanz.games.byzanz.moves import HAND_LIMIT
 from byzanz.games.byzanz.view import View
-from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, OrderCase, UnreadableOrder
 from byzanz.parsing import completed, order_words
+
+# ---- what an order would answer ----
+
+
+def foresee(order: Order, view: View) -> tuple[OrderCase, ...]:
+    """Return the answers of an order, see `Rules.foresee_order`.
+
+    The cases: `price N` and `from N`, a price at which the seat would be asked for a bid; `tax`, `take`, `limit` and
+    `end`, if that were asked with the cards that lie there now.
+    """
+    if not isinstance(view.viewer, int) or view.hand is None:
+        return ()
+    if order.kind == "bid":
+        return _auction(order, view, view.viewer)
+    moves = MOVES[order.kind](view)
+    answer = answer_order(order, replace(view, question=f"{order.kind} 0"), moves) if moves else None
+    return (OrderCase(order.kind, answer),) if answer else ()
+
+
+def _auction(order: Order, view: View, seat: int) -> tuple[OrderCase, ...]:
+    """The answer at the present price, and at the first one beyond which the order does not go."""
+    lowest = view.highest + (view.leader == seat) if bids_now(view) else 0
+    hand, own = numbers(view.hand or ()), view.totals[seat]
+
+    def at(price: int) -> OrderAnswer:
+        asked = replace(view, question="bid 0", highest=price)
+        answer = answer_order(order, asked, bids_from(hand, price + 1 - own))
+        assert answer is not None
+        return answer
+
+    first = at(lowest)
+    if first.move is None or first.move.verb != "bid":
+        return (OrderCase(f"price {lowest}", first),)
+    rest = ((price, at(price)) for price in range(lowest + 1, MAX_LIMIT + 1))
+    beyond = next(
+        (price, answer) for price, answer in rest if answer.move is None or answer.move.verb != "bid"
+    )
+    return (OrderCase(f"price {lowest}", first), OrderCase(f"from {beyond[0]}", beyond[1]))
+
+
+def _market(view: View) -> Sequence[Move]:
+    return takes_from(numbers([name for _, cards in view.market for name in cards]))
+
+
+MOVES: dict[str, Callable[[View], Sequence[Move]]] = {
+    "tax": lambda view: singles_from("tax", numbers(view.lot)),
+    "take": _market,
+    "limit": lambda view: (
+        *sales_from(numbers(view.hand or ())),
+        *singles_from("discard", numbers(view.hand or ())),
+    ),
+    "end": lambda view: (*sales_from(numbers(view.hand or ())), DONE),
+}
+"""The answers to a question as the cards lie now."""
+
+
+# ---- the orders ----
 
 VERBS = ("ladder", "raise", "pass", "tax", "take", "limit", "finish")
 QUESTIONS = {"ladder": "bid", "raise": "bid", "pass": "bid", "finish": "end"}

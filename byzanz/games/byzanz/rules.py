@@ -8,25 +8,30 @@ from typing import Any, ClassVar
 
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.games.byzanz import charts, heuristics, news, orders, outlook, sampling
-from byzanz.games.byzanz.cards import (
+from byzanz.games.byzanz import bots, orders
+from byzanz.games.byzanz import view as byzanz_view
+from byzanz.games.byzanz.moves import ANSWERS, check_asked, deal, minimum_raise, sell
+from byzanz.games.byzanz.state import (
     CARD,
     DONE,
     PACK,
     PASS,
     PROFIT,
     VALUE,
+    Lot,
+    State,
     best_sale,
     bids_from,
     names,
+    questions,
     read_move,
     sale_profit,
     sales_from,
+    scores,
     singles_from,
     takes_from,
+    undealt,
 )
-from byzanz.games.byzanz.moves import ANSWERS, check_asked, deal, minimum_raise, sell
-from byzanz.games.byzanz.state import Lot, State, questions, scores, undealt
 from byzanz.games.byzanz.view import View, view_of
 from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup, placed
 from byzanz.rules import Rules, Viewer
@@ -109,7 +114,7 @@ class Byzanz(Rules[State, View]):
 
     def sample_state(self, view: View, draw: Draw) -> State:
         """Return a random state that agrees with the view."""
-        return sampling.sample_state(view, draw)
+        return bots.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
         """Return the default move for a player who does not answer; of equal ones, the first listed."""
@@ -127,11 +132,11 @@ class Byzanz(Rules[State, View]):
 
     def evaluate(self, view: View) -> float:
         """Return the profit so far plus what the viewer's cards may still bring."""
-        return heuristics.evaluate(view, view.viewer) if isinstance(view.viewer, int) else 0.0
+        return bots.evaluate(view, view.viewer) if isinstance(view.viewer, int) else 0.0
 
     def rollout_move(self, state: State, seat: int, draw: Draw) -> Move:
         """Return the move of a player who relies on `heuristics.hand_worth`."""
-        return heuristics.rollout_move(state, seat)
+        return bots.rollout_move(state, seat)
 
     def scores(self, state: State) -> tuple[int, ...]:
         """Return the profit of each seat."""
@@ -170,15 +175,15 @@ class Byzanz(Rules[State, View]):
 
     def foresee_order(self, order: Order, view: View) -> tuple[OrderCase, ...]:
         """Return an order's answers at the present price and beyond, or with the cards that lie there now."""
-        return outlook.foresee(order, view)
+        return orders.foresee(order, view)
 
     def heading(self, view: View) -> Heading:
         """Return the round and its lot or market; `end` after the last round."""
-        return charts.heading(view)
+        return byzanz_view.heading(view)
 
     def news(self, view: View, moves: Sequence[str]) -> list[Any]:
         """Return what the latest bids, passes, taxes and takes did."""
-        return news.news(view, moves)
+        return byzanz_view.news(view, moves)
 
     def decode(self, text: str) -> State:
         """Return the state that `encode` wrote, its lots as such again."""
@@ -187,8 +192,8 @@ class Byzanz(Rules[State, View]):
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Return the charts of prices, profit, the market and the hands."""
-        return charts.charts(views)
+        return byzanz_view.charts(views)
 
     def highlights(self, views: Sequence[View], winners: Sequence[int]) -> Sequence[Highlight]:
         """Return the dearest lot, the best set and the turning point."""
-        return charts.highlights(views, winners)
+        return byzanz_view.highlights(views, winners)

@@ -1,12 +1,243 @@
-"""The state of a game of Byzanz, and what can be read off it without making a move."""
+"""The cards of Byzanz, and the state of a game (docs/rules/byzanz.md)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
 
-from byzanz.games.byzanz.cards import CARD, PACK, PROFIT, TABLES, Cards, Names, names, numbers, total
-from byzanz.moves import Question
+from byzanz.moves import AmbiguousMove, Move, Question, UnreadableMove
+from byzanz.parsing import completed, move_words, read_verb
+
+Cards: TypeAlias = tuple[int, ...]
+"""Cards as numbers, ascending (only the deck has an order of its own)."""
+Names: TypeAlias = tuple[str, ...]
+"""Cards by name, in canonical order."""
+
+
+class Table(NamedTuple):
+    """Quantities that depend on the number of players.
+
+    Args:
+        lots: the sizes of the lots of a round, in order.
+        removed: how many cards are removed unseen.
+        rounds: how many rounds are played.
+    """
+
+    lots: tuple[int, ...]
+    removed: int
+    rounds: int
+
+
+TABLES = {
+    3: Table((6, 4, 2), 4, 8),
+    4: Table((5, 4, 3, 2), 12, 6),
+    5: Table((5, 4, 3, 2, 1), 2, 6),
+    6: Table((6, 5, 4, 3, 2, 1), 4, 4),
+}
+GROUPS = ("cloth", "grain", "olive", "spice", "wine", "wood", "merchant")
+GOODS = GROUPS[:6]
+MERCHANT = 24
+NAME = (*(f"{good}{value}" for good in GOODS for value in (1, 2, 3, 4)), "merchant")
+CARD = {name: card for card, name in enumerate(NAME)}
+VALUE = (1, 2, 3, 4) * 6 + (0,)
+PROFIT = (1, 2, 3, 4) * 6 + (5,)
+COPIES = (6, 5, 3, 2) * 6 + (16,)
+PACK: Cards = tuple(card for card, copies in enumerate(COPIES) for _ in range(copies))
+PASS = Move("pass")
+DONE = Move("done")
+VERBS = ("bid", "pass", "tax", "take", "sell", "discard", "done")
+
+
+def names(cards: Iterable[int]) -> Names:
+    """Return the names of cards."""
+    return tuple([NAME[card] for card in cards])
+
+
+def numbers(cards: Iterable[str]) -> Cards:
+    """Return the cards with these names, in the order given."""
+    return tuple([CARD[name] for name in cards])
+
+
+def total(cards: Cards) -> int:
+    """Return the value of cards in a bid."""
+    return sum([VALUE[card] for card in cards])
+
+
+def groups_in(cards: Cards) -> Cards:
+    """Return the groups among cards, ascending: 0 to 5 for the goods, 6 for merchants."""
+    return tuple(dict.fromkeys([card // 4 for card in cards]))
+
+
+def of_group(cards: Cards, group: int) -> Cards:
+    """Return the cards of one group."""
+    return tuple([card for card in cards if card // 4 == group])
+
+
+def plus(cards: Cards, more: Cards) -> Cards:
+    """Return both piles as one."""
+    return tuple(sorted(cards + more))
+
+
+def minus(cards: Cards, gone: Cards) -> Cards:
+    """Return the cards without those gone, ignoring any that are not there."""
+    rest = list(cards)
+    for card in gone:
+        if card in rest:
+            rest.remove(card)
+    return tuple(rest)
+
+
+def put(piles: tuple[Cards, ...], seat: int, pile: Cards) -> tuple[Cards, ...]:
+    """Return the piles of all seats, with one seat's pile replaced."""
+    return (*piles[:seat], pile, *piles[seat + 1 :])
+
+
+# Sets and sales
+
+
+def is_set(cards: Cards) -> bool:
+    """Whether cards can be sold: three of one good, merchants substituting, or three merchants."""
+    return len(cards) == 3 and (cards[0] == MERCHANT or cards[0] // 4 == profit_card(cards) // 4)
+
+
+def profit_card(cards: Cards) -> int:
+    """Return the card of a set that becomes profit: its highest good, else a merchant."""
+    return max([card for card in cards if card != MERCHANT], default=MERCHANT)
+
+
+def sale_profit(sale: Move) -> int:
+    """Return the profit of a sale."""
+    return PROFIT[profit_card(numbers(sale.args))]
+
+
+def best_sale(sales: Iterable[Move]) -> Move | None:
+    """Return the sale with the most profit, of equal ones the one with the fewest merchants, then the first listed."""
+    return max(sales, key=lambda sale: (sale_profit(sale), -sale.args.count("merchant")), default=None)
+
+
+def hand_profit(hand: Cards) -> int:
+    """Return what a hand brings when its sets are sold one after another, the best first."""
+    profit = 0
+    while sale := best_sale(sales_from(hand)):
+        hand = minus(hand, numbers(sale.args))
+        profit += sale_profit(sale)
+    return profit
+
+
+# The moves a hand allows
+
+
+@lru_cache(maxsize=1 << 12)
+def sales_from(hand: Cards) -> tuple[Move, ...]:
+    """Return every set a hand can sell, in canonical order."""
+    merchants = of_group(hand, MERCHANT // 4)
+    sets: set[Cards] = set(combinations(merchants, 3))
+    for group in groups_in(hand):
+        if group != MERCHANT // 4:
+            sets.update(combinations(of_group(hand, group) + merchants[:2], 3))
+    return tuple([Move("sell", names(cards)) for cards in sorted(sets)])
+
+
+def singles_from(verb: str, cards: Cards) -> tuple[Move, ...]:
+    """Return the moves of this verb with one of the cards, in canonical order."""
+    return tuple([Move(verb, (NAME[card],)) for card in dict.fromkeys(cards)])
+
+
+def takes_from(market: Cards) -> tuple[Move, ...]:
+    """Return the moves that take a group from the market, in canonical order."""
+    return tuple([Move("take", (GROUPS[group],)) for group in groups_in(market)])
+
+
+@lru_cache(maxsize=1 << 6)
+def bids_from(hand: Cards, least: int) -> tuple[Move, ...]:
+    """Return `pass` and every bid of at least this value, by value and then in canonical order."""
+    return (PASS, *[Move("bid", names(cards)) for cards in raises_from(hand, least)])
+
+
+def raises_from(hand: Cards, least: int) -> list[Cards]:
+    """Return the cards of every bid of at least this value, by value and then in canonical order."""
+    goods = tuple([card for card in hand if card != MERCHANT])
+    return [cards for value, cards in _choices(goods) if value >= least]
+
+
+@lru_cache(maxsize=1 << 9)
+def _choices(goods: Cards) -> list[tuple[int, Cards]]:
+    """Return every distinct choice of goods with its value, by value and then in canonical order."""
+    choices = {cards for size in range(1, len(goods) + 1) for cards in combinations(goods, size)}
+    return sorted([(total(cards), cards) for cards in choices])
+
+
+# Reading a player's line
+
+
+def read_move(text: str) -> Move:
+    """Read a move in any letter case, spacing, card order and unambiguous abbreviation.
+
+    Args:
+        text: such as `b sp2 c4`, `TAKE wi` or `sell m cloth1 cloth1`.
+
+    Raises:
+        UnreadableMove, AmbiguousMove: the line is not one move; the message says what to write.
+    """
+    words = move_words(text)
+    if not words:
+        raise UnreadableMove("Write a move, such as pass or bid cloth2 wood1.")
+    verb, args = read_verb(words[0], VERBS), words[1:]
+    _check_count(verb, len(args))
+    if verb == "take":
+        return Move(verb, (_read_good(args[0], GROUPS),))
+    return Move(verb, names(sorted(map(read_card, args))))
+
+
+def read_card(word: str) -> int:
+    """Read a card: `cloth2`, `c2`, `merchant`, `m`.
+
+    Raises:
+        UnreadableMove, AmbiguousMove: the word is not one card.
+    """
+    good = word.rstrip("0123456789")
+    value = word[len(good) :]
+    if good and not value and "merchant".startswith(good):
+        return MERCHANT
+    if not good or "merchant".startswith(good):
+        raise UnreadableMove(
+            "There is no card %(word)s. Write a good and its value, such as cloth2.", word=word[:20]
+        )
+    good = _read_good(good, GOODS)
+    if not value:
+        raise AmbiguousMove("Add a value to %(good)s, from %(good)s1 to %(good)s4.", good=good)
+    if value not in ("1", "2", "3", "4"):
+        raise UnreadableMove("There is no card %(word)s. Values go from 1 to 4.", word=word[:20])
+    return CARD[good + value]
+
+
+def _read_good(word: str, among: Sequence[str]) -> str:
+    good = completed(word, among)
+    if not good:
+        known = ", ".join(among)
+        raise UnreadableMove(
+            "There is no good %(word)s; the goods are %(known)s.", word=word[:20], known=known
+        )
+    return good
+
+
+def _check_count(verb: str, count: int) -> None:
+    if verb in ("pass", "done") and count:
+        raise UnreadableMove("%(verb)s takes no cards.", verb=verb)
+    if verb in ("bid", "discard") and not count:
+        raise UnreadableMove("Name one or more cards after %(verb)s.", verb=verb)
+    if verb == "tax" and count != 1:
+        raise UnreadableMove("Name one card of the lot after tax.")
+    if verb == "take" and count != 1:
+        raise UnreadableMove("Name one group of the market after take: a good or merchant.")
+    if verb == "sell" and count != 3:
+        raise UnreadableMove("Name the three cards of the set after sell.")
+
+
+# ---- the state ----
 
 QUESTION_KINDS = {"bid": "bid", "tax": "tax", "limit": "limit", "market": "take", "end": "end"}
 """The kind of question each step asks."""

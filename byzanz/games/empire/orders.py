@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from byzanz.games.empire.battle import DECLINE
-from byzanz.games.empire.cards import (
+from byzanz.games.empire.moves import DECLINE
+from byzanz.games.empire.state import (
     BYZANTINES,
     CARDS,
     FOES,
@@ -22,13 +22,13 @@ from byzanz.games.empire.cards import (
     YEARS,
     Names,
     broken_limit,
+    deck_of,
     in_order,
     kept_worth,
     melds_from,
     named,
     numbers,
 )
-from byzanz.games.empire.state import deck_of
 from byzanz.games.empire.view import View
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, OrderCase, UnreadableOrder
 from byzanz.parsing import completed, order_words

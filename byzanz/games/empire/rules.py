@@ -8,20 +8,25 @@ from typing import Any, ClassVar
 
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.games.empire import charts, heuristics, moves, orders, sampling
-from byzanz.games.empire.battle import DECLINE
-from byzanz.games.empire.cards import (
+from byzanz.games.empire import bots, moves, orders
+from byzanz.games.empire import view as empire_view
+from byzanz.games.empire.bots import laid, swing
+from byzanz.games.empire.moves import DECLINE
+from byzanz.games.empire.state import (
     BYZANTINES,
     FOES,
     NUMBER,
+    SEALED,
+    State,
+    awaited,
+    due_shuffle,
     force,
+    initial,
     kept_worth,
     legacy,
     numbers,
     read_move,
 )
-from byzanz.games.empire.heuristics import laid, swing
-from byzanz.games.empire.state import SEALED, State, awaited, due_shuffle, initial
 from byzanz.games.empire.view import View, view_of
 from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
@@ -95,7 +100,7 @@ class Empire(Rules[State, View]):
 
     def sample_state(self, view: View, draw: Draw) -> State:
         """Return a random state of this view: hands, piles, cards face down and sealed choices are dealt anew."""
-        return sampling.sample_state(view, draw)
+        return bots.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
         """Choose as docs/rules/empire.md "Default moves" says, the first listed of equals."""
@@ -113,11 +118,11 @@ class Empire(Rules[State, View]):
 
     def evaluate(self, view: View) -> float:
         """Return the lead in legacy, with the prospects of this year's battle and the threat of a low territory."""
-        return heuristics.evaluate(view, view.viewer) if isinstance(view.viewer, int) else 0.0
+        return bots.evaluate(view, view.viewer) if isinstance(view.viewer, int) else 0.0
 
     def rollout_move(self, state: State, seat: int, draw: Draw) -> Move:
         """Play a strong meld, redraw weak cards, and pass on the worst one."""
-        return heuristics.rollout_move(state, seat)
+        return bots.rollout_move(state, seat)
 
     def scores(self, state: State) -> tuple[int, ...]:
         """Return the legacy of each seat."""
@@ -158,7 +163,7 @@ class Empire(Rules[State, View]):
 
     def heading(self, view: View) -> Heading:
         """Return the year."""
-        return charts.heading(view)
+        return empire_view.heading(view)
 
     def news(self, view: View, moves: Sequence[str]) -> list[Any]:
         """Return the last battle for the move that led to it, else None."""
@@ -172,8 +177,8 @@ class Empire(Rules[State, View]):
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Return the charts of territory and legacy."""
-        return charts.charts(views)
+        return empire_view.charts(views)
 
     def highlights(self, views: Sequence[View], winners: Sequence[int]) -> Sequence[Highlight]:
         """Return the greatest victory of each side, and the turning point."""
-        return charts.highlights(views, winners)
+        return empire_view.highlights(views, winners)

@@ -11,8 +11,7 @@ from byzanz.bots.simulate import simulate_game
 from byzanz.chance import BadCut, Stream, deal, key
 from byzanz.games import rules_of
 from byzanz.games.empire import Empire
-from byzanz.games.empire.cards import force, numbers
-from byzanz.games.empire.state import State, deck_of
+from byzanz.games.empire.state import State, deck_of, force, numbers
 from byzanz.moves import BadSetup, Move
 from byzanz.record import verify, write
 from byzanz.rules import PUBLIC, Rules

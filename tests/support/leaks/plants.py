@@ -16,8 +16,8 @@ import flask
 import pytest
 
 from byzanz import record
-from byzanz.games.byzanz.cards import VALUE, names
 from byzanz.games.byzanz.rules import Byzanz
+from byzanz.games.byzanz.state import VALUE, names
 from byzanz.games.byzanz.view import View
 from byzanz.moves import IllegalMove
 from byzanz.record import jsonl, redaction

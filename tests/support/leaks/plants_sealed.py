@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from byzanz import record
-from byzanz.games.byzantium.cards import names as slot_cards
 from byzanz.games.byzantium.rules import Byzantium
-from byzanz.games.empire.cards import names
+from byzanz.games.byzantium.state import names as slot_cards
 from byzanz.games.empire.rules import Empire
+from byzanz.games.empire.state import names
 from byzanz.moves import IllegalMove
 from byzanz.record import redaction
 from byzanz.rules import ALL

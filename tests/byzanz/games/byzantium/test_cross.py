@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzantium import cross
-from byzanz.games.byzantium.cards import SLOTS
-from byzanz.games.byzantium.cross import DEAD, RIVALS, Spot, box, kin, spot, touch
+from byzanz.games.byzantium import state
+from byzanz.games.byzantium.state import DEAD, RIVALS, SLOTS, Spot, box, kin, spot, touch
 from byzanz.rules import PUBLIC
 from tests.support import plain_byzantium as page
 from tests.support.byzantium_positions import BYZANTIUM, at
@@ -99,12 +98,12 @@ def test_other_shapes_would_make_another_game(lengths):
 
 def leaning(slot, half_short=5, half_long=7):
     """Side cards that hang by the near end of the long side."""
-    at = cross.spot(slot, half_short, half_long)
+    at = state.spot(slot, half_short, half_long)
     return at._replace(x=at.x - half_long + half_short) if slot[1:2] in ("l", "r") else at
 
 
 def mirrored(slot, half_short=5, half_long=7):
-    return cross.spot(slot.translate(str.maketrans("lr", "rl")), half_short, half_long)
+    return state.spot(slot.translate(str.maketrans("lr", "rl")), half_short, half_long)
 
 
 @pytest.mark.parametrize("fault", [leaning, mirrored])
@@ -164,7 +163,7 @@ def test_a_card_hangs_by_its_whole_short_side_in_the_middle_of_a_side(lengths, s
 
 def test_lengths_fit_the_grid():
     """Whole tenths, so that a page draws without rounding."""
-    assert (cross.HALF_SHORT, cross.HALF_LONG) == (5, 7)
+    assert (state.HALF_SHORT, state.HALF_LONG) == (5, 7)
     for place in BYZANTIUM.view(at(("", "")), PUBLIC).places:
         assert isinstance(place.x, int)
         assert max(abs(place.x), abs(place.y)) <= 42

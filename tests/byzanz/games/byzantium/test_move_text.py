@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzantium.cards import SLOTS
+from byzanz.games.byzantium.state import SLOTS
 from byzanz.moves import AmbiguousMove, Move, RulesError, UnreadableMove
 from tests.support.byzantium_positions import BYZANTIUM, game, move
 from tests.support.plain_byzantium import CARDS, NAMES

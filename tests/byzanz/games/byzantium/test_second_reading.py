@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzantium import cross, moves, view
+from byzanz.games.byzantium import moves, view
+from byzanz.games.byzantium import state as byzantium_state
 from byzanz.games.byzantium.rules import Byzantium
 from byzanz.games.byzantium.state import State
 from byzanz.moves import IllegalMove
@@ -37,7 +38,7 @@ SEATS = [2, 3, 4]
 @pytest.fixture
 def forgetful():
     """A planted fault must not be hidden by what is remembered of crosses, nor remembered after it."""
-    remembered = (cross.openings, cross.playable, view._places)
+    remembered = (byzantium_state.openings, byzantium_state.playable, view._places)
     for each in remembered:
         each.cache_clear()
     yield
@@ -132,11 +133,11 @@ def ahead(state):
 
 honest_onward, honest_scores = moves._onward, BYZANTIUM.scores
 FAULTS = {
-    "no direction": (cross, "direction", lambda _cross, _arm: 0),
-    "always rising": (cross, "direction", lambda _cross, _arm: 1),
-    "touching": (cross, "rival", lambda _cross, _slot: -1),
-    "dead slots": (cross, "_USABLE", tuple(range(len(NAMES)))),
-    "hanging on nothing": (cross, "_PARENT", (-1,) * len(NAMES)),
+    "no direction": (byzantium_state, "direction", lambda _cross, _arm: 0),
+    "always rising": (byzantium_state, "direction", lambda _cross, _arm: 1),
+    "touching": (byzantium_state, "rival", lambda _cross, _slot: -1),
+    "dead slots": (byzantium_state, "_USABLE", tuple(range(len(NAMES)))),
+    "hanging on nothing": (byzantium_state, "_PARENT", (-1,) * len(NAMES)),
     "another handful": (moves, "HAND_SIZE", {2: 9, 3: 7, 4: 5}),
     "another turn": (moves, "_onward", restless),
     "a pass forgotten": (moves, "_onward", merciful),
@@ -160,7 +161,9 @@ def test_a_card_once_unplayable_stays_so(seats):
     for seed in range(15):
         for (before, seat, _), (state, _, _) in pairwise(game(seats, seed)):
             if seat is not None:
-                assert set(cross.playable(state.cross)) <= set(cross.playable(before.cross))
+                assert set(byzantium_state.playable(state.cross)) <= set(
+                    byzantium_state.playable(before.cross)
+                )
 
 
 # Counting the tree

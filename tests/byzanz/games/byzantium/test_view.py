@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzantium.cross import playable
 from byzanz.games.byzantium.rules import Byzantium
-from byzanz.games.byzantium.state import State
+from byzanz.games.byzantium.state import State, playable
 from byzanz.games.byzantium.view import View
 from byzanz.moves import IllegalMove, Move
 from byzanz.rules import ALL, PUBLIC

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzanz.cards import MERCHANT, VALUE, bids_from, names
+from byzanz.games.byzanz.state import MERCHANT, VALUE, bids_from, names
 from byzanz.kit.moves import check_reading
 from byzanz.moves import IllegalMove, Move, NotAwaited
 from tests.support.byzanz_positions import BYZANZ, after, answers, asked, at, cards, game, move, words

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.games.byzanz import moves
-from byzanz.games.byzanz.cards import numbers
-from byzanz.games.byzanz.state import State
+from byzanz.games.byzanz.state import State, numbers
 from byzanz.moves import IllegalMove
 from tests.support.byzanz_positions import BYZANZ, answers, choices, dealt, move, shuffled, strides, words
 from tests.support.plain_byzanz import GROUPS, Plain, in_order

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from byzanz.games.byzanz.cards import TABLES
+from byzanz.games.byzanz.state import TABLES
 from byzanz.moves import BadSetup, IllegalMove, Move
 from byzanz.rules import ALL
 from tests.support.byzanz_positions import BYZANZ, PACK, asked, astray, cards, dealt, shuffled, words

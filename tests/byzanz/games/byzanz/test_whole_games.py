@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.games.byzanz import moves
-from byzanz.games.byzanz.cards import minus
-from byzanz.games.byzanz.state import State
+from byzanz.games.byzanz.state import State, minus
 from byzanz.moves import Move, Question
 from tests.support.byzanz_positions import BYZANZ, astray, choices, dealt, game, shuffled
 

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from byzanz.games.empire.cards import force, legacy, melds_from
-from byzanz.games.empire.heuristics import strongest
+from byzanz.games.empire.bots import strongest
+from byzanz.games.empire.state import force, legacy, melds_from
 from byzanz.moves import IllegalMove, NotAwaited
 from byzanz.umpire import settle
 from tests.support.empire_positions import (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from byzanz.games.empire.cards import force, legacy
+from byzanz.games.empire.state import force, legacy
 from byzanz.rules import PUBLIC
 from tests.support.empire_positions import EMPIRE, after, at, cards, game, remembered, seat_of
 from tests.support.plain_empire import force as plain_force

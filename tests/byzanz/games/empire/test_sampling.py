@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.empire.cards import CARDS, LEGACY, age_of, force
-from byzanz.games.empire.state import known_of
+from byzanz.games.empire.state import CARDS, LEGACY, age_of, force, known_of
 from byzanz.moves import Move
 from byzanz.rules import ALL, PUBLIC
 from tests.support.empire_positions import (

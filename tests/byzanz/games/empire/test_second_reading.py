@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.chance import deal
-from byzanz.games.empire import battle, cards, moves
+from byzanz.games.empire import moves
 from byzanz.games.empire import state as empire_state
 from byzanz.games.empire.state import State, deck_of
 from byzanz.games.empire.view import melded
@@ -104,8 +104,8 @@ def test_a_second_reading_of_the_rules_agrees_move_by_move(seed):
 def test_both_count_force_alike(deck, data):
     named = [row["card"] for row in SHEET if row["deck"] == deck]
     meld = data.draw(st.lists(st.sampled_from(named), max_size=10))
-    numbers = cards.numbers(DECKS.index(deck), meld)
-    assert cards.force(numbers) == force(deck, meld)
+    numbers = empire_state.numbers(DECKS.index(deck), meld)
+    assert empire_state.force(numbers) == force(deck, meld)
     counted = melded(numbers)
     assert counted.force == sum(each.force + each.bonus for each in counted.cards)
 
@@ -125,7 +125,7 @@ def guesses(state: State, rng: random.Random) -> list[tuple[int, str]]:
             else [rng.choice(NAMES)]
         )
         if rng.random() < 0.8:
-            chosen = list(cards.in_order(tuple(chosen)))
+            chosen = list(empire_state.in_order(tuple(chosen)))
         if verb == "buy-off" and rng.random() < 0.8:
             chosen = [*chosen[:1], "with", rng.choice(words(state.melds[seat]).split() or NAMES)]
         tried.append((seat, " ".join((verb, *chosen))))
@@ -172,12 +172,12 @@ def test_a_refusal_left_out_is_found(module, name, fault, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
-        (battle, "HIGHEST", 21),
-        (battle, "YEARS", 11),
-        (battle, "FALLEN", 2),
-        (battle, "force", lambda meld: sum(cards.FORCE[card] for card in meld)),
-        (battle, "legacy", lambda _meld: 0),
-        (battle, "RESPONSES", ("negotiate", "defend", "buy-off")),
+        (moves, "HIGHEST", 21),
+        (moves, "YEARS", 11),
+        (moves, "FALLEN", 2),
+        (moves, "force", lambda meld: sum(empire_state.FORCE[card] for card in meld)),
+        (moves, "legacy", lambda _meld: 0),
+        (moves, "RESPONSES", ("negotiate", "defend", "buy-off")),
         (empire_state, "hand_size", lambda _deck, _year: 8),
         (empire_state, "usable", lambda _card, _year: True),
         (empire_state, "thrown", lambda state, deck: state.discards[deck]),

@@ -13,7 +13,7 @@ from byzanz.bots import decide
 from byzanz.bots.simulate import simulate_game
 from byzanz.chance import Stream, deal
 from byzanz.games import rules_of
-from byzanz.games.empire import battle, moves
+from byzanz.games.empire import moves
 from byzanz.games.empire import state as empire_state
 from byzanz.games.empire.state import State
 from byzanz.moves import Question
@@ -65,16 +65,16 @@ def expired_forgotten(state, deck):
     return replace(honest_expired(state, deck), out=state.out)
 
 
-honest_keep, honest_replace = battle.end_year, battle._replace
-honest_put_away, honest_expired = battle._put_away, empire_state._expired
+honest_keep, honest_replace = moves.end_year, moves._replace
+honest_put_away, honest_expired = moves._put_away, empire_state._expired
 
 
 @pytest.mark.parametrize(
     ("place", "name", "fault"),
     [
         (moves._OPENED, "keep", kept_twice),
-        (battle._RESPONSES, "replace", replaced_from_nowhere),
-        (battle, "_put_away", unique_and_discarded),
+        (moves._RESPONSES, "replace", replaced_from_nowhere),
+        (moves, "_put_away", unique_and_discarded),
         (empire_state, "_expired", expired_forgotten),
     ],
 )

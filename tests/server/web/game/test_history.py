@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 from jinja2 import ChoiceLoader, DictLoader
 
-from byzanz.games.byzanz.cards import NAME
+from byzanz.games.byzanz.state import NAME
 from server import play
 from server.mail.text import quoted
 from server.play import history, positions

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from byzanz.games.byzantium import cross
-from byzanz.games.byzantium.cards import CARD, SLOT
+from byzanz.games.byzantium import state
+from byzanz.games.byzantium.state import CARD, SLOT
 from tests.support.browser.town import KINDS
 from tests.support.game_data import SEATS
 from tests.support.markup import assert_sound
@@ -96,15 +96,15 @@ def test_the_long_sections_of_byzanz_have_pictures_and_fold_their_exceptions(cli
 
 
 def test_the_example_of_byzantium_keeps_the_rules(client: FlaskClient) -> None:
-    lying, seen = cross.NO_CARDS, set[tuple[str, str, str]]()
+    lying, seen = state.NO_CARDS, set[tuple[str, str, str]]()
     for page in steps(client, "byzantium"):
         stage = page.html.partition('class="stage"')[2].partition("</section>")[0]
         now = set(re.findall(r'data-slot="(\w+)"[^>]*><title>(\w+) (\w+)</title>', stage))
         [laid] = now - seen
         slot, colour, rank = laid
         card = CARD[RANKS.get(rank, rank) + colour[0]]
-        assert card in cross.openings(lying)[SLOT[slot]], laid
-        lying, seen = cross.placed(lying, SLOT[slot], card), now
+        assert card in state.openings(lying)[SLOT[slot]], laid
+        lying, seen = state.placed(lying, SLOT[slot], card), now
 
 
 def test_the_example_of_empire_adds_up(client: FlaskClient) -> None:

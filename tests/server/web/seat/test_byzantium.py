@@ -16,7 +16,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from byzanz import games
-from byzanz.games.byzantium.cards import SLOTS
+from byzanz.games.byzantium.state import SLOTS
 from byzanz.rules import PUBLIC, Viewer
 from server.mail.outgoing import deliver
 from tests.conftest import NAMES, NOW

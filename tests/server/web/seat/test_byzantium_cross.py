@@ -11,8 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from byzanz.games.byzantium.cards import NAME, SLOTS, SUIT
-from byzanz.games.byzantium.cross import DEAD, box, kin, spot
+from byzanz.games.byzantium.state import DEAD, NAME, SLOTS, SUIT, box, kin, spot
 from tests.support.byzantium_tables import legal, moments
 from tests.support.folders import ROOT
 from tests.support.markup import assert_sound

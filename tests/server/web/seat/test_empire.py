@@ -18,7 +18,7 @@ from flask import render_template
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from byzanz.games.empire.cards import CARDS, Card
+from byzanz.games.empire.state import CARDS, Card
 from server.config import TEMPLATES
 from server.store import engine
 from server.store.models import Entry, Mail, Turn
