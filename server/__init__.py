@@ -26,7 +26,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     from server import config
     from server.ops import logs, metrics
     from server.store import engine
-    from server.web import address, setup
+    from server.web import http, setup
 
     chosen = settings or config.load()
     app = Flask("server", template_folder=str(config.TEMPLATES))
@@ -35,6 +35,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     Migrate(app, engine.db, directory=str(config.MIGRATIONS), render_as_batch=True)
     setup.init_app(app)
     metrics.init_app(app)
-    address.init_app(app)
+    http.init_app(app)
     logs.init_app(app)
     return app

@@ -26,7 +26,7 @@ from server import create_app, i18n, play
 from server.mail.outgoing import deliver
 from server.store import engine, links, log, people, processes, totals
 from server.store.models import Game, Link, Person, Seat
-from server.web.game import kept
+from server.web.game import pages as game_pages
 from server.web.http import limiter
 from tests.support import busy_table
 from tests.support.databases import (
@@ -243,7 +243,7 @@ def app(
     config, hooks = dict(made.config), {name: [*found] for name, found in made.before_request_funcs.items()}
     pages = set(made.blueprints)
     limiter.enabled = False  # of all apps; one that a test made may have switched it on
-    kept.init_app(made)
+    game_pages.init_app(made)
     monkeypatch.setattr(
         i18n, "present", lambda: i18n.told() or NOW
     )  # else dates would show years from 2027 on

@@ -134,7 +134,7 @@ USES_SHARED_NAME = {
         "server/community/profiles.py",
         "server/config/__init__.py",
     ),
-    *("server/demo.py", "server/mail/incoming/lmtp.py", "server/ops/serve.py", "server/web/address.py"),
+    *("server/demo.py", "server/mail/incoming/lmtp.py", "server/ops/serve.py", "server/web/http.py"),
     "server/web/api/schema.py",
     "server/validation.py",
 }

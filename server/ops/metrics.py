@@ -34,7 +34,7 @@ from server.ops import checks
 from server.scheduler import heartbeat, jobs
 from server.store import alerts, engine, migrate, processes, totals
 from server.store.models import WAITING, Alert, Game, Heartbeat, Mail, Turn
-from server.web import address, visitor
+from server.web import http
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -177,8 +177,8 @@ def _from_this_machine() -> bool:
     """Whether a program on this machine asks this server directly, by a loopback address."""
     if any(name in flask.request.headers for name in PROXY_HEADERS):
         return False
-    host = urlsplit(f"//{get_host('http', flask.request.environ[address.CLAIMED_HOST])}").hostname or ""
-    visitor_address = visitor.address()
+    host = urlsplit(f"//{get_host('http', flask.request.environ[http.CLAIMED_HOST])}").hostname or ""
+    visitor_address = http.address()
     if visitor_address is None or not visitor_address.is_loopback:
         return False
     return host == "localhost" or _is_loopback(host)

@@ -1,13 +1,17 @@
-"""Shared by all pages: CSRF protection, rate limits, error pages, dates."""
+"""Shared by all pages: whose request it is and where it came in, CSRF protection, rate limits, error pages."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+import flask
 from flask import Flask, abort, current_app, g, make_response, render_template, request
 from flask import session as cookie
 from flask_babel import format_datetime, gettext
@@ -15,19 +19,144 @@ from flask_limiter import ApplicationLimit, Limiter
 from flask_wtf.csrf import CSRFProtect
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
+from werkzeug.sansio.utils import get_host
 
 from byzanz.moves import RulesError
 from server import i18n
 from server.accounts import login
-from server.config import zones
+from server.config import ConfigError, Settings, zones
 from server.errors import InvalidLines, Refused
 from server.i18n import N_
 from server.i18n.characters import isolated
 from server.store import engine, links, people
 from server.store.engine import utc_now
 from server.store.links import SeatAccess
-from server.web import locale, visitor
-from server.web.plain_sheet import in_words
+from server.web import locale
+from server.web.plain_games import in_words
+
+CLAIMED_HOST = "byzanz.claimed-host"
+"""Where a request keeps the Host header with which it came."""
+
+
+def init_app(app: Flask) -> None:
+    """Put every request under BYZANZ_BASE_URL, with the visitor's address that the proxies tell; after all routes.
+
+    Raises:
+        ConfigError: the host of BYZANZ_BASE_URL is impossible, or its path cannot be told from that of a page.
+    """
+    settings: Settings = app.config["BYZANZ"]
+    parts = urlsplit(settings.base_url)
+    if not get_host(parts.scheme, parts.netloc):
+        raise ConfigError(f"BYZANZ_BASE_URL: {parts.hostname} is not a valid host name")
+    segments = parts.path.split("/")[1:]
+    taken = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
+    if {*segments[:1]} & taken or {".", ".."} & {*segments}:
+        raise ConfigError(
+            f"BYZANZ_BASE_URL: the path {parts.path} leads to another page; choose one like /byzanz"
+        )
+    app.wsgi_app = BaseUrl(app.wsgi_app, settings.base_url)  # type: ignore[method-assign]
+    app.wsgi_app = Forwarded(app.wsgi_app, settings.proxy_hops)  # type: ignore[method-assign]
+
+
+class BaseUrl:
+    """WSGI middleware that gives each request the scheme, the host and the path of the base URL.
+
+    Args:
+        app: the application.
+        base_url: without a slash at its end.
+    """
+
+    def __init__(self, app: WSGIApplication, base_url: str) -> None:
+        self._app = app
+        parts = urlsplit(base_url)
+        self._path = parts.path
+        self._given = {
+            "wsgi.url_scheme": parts.scheme,
+            "HTTP_HOST": parts.netloc,
+            "SCRIPT_NAME": parts.path,
+        }
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request."""
+        asked = environ | self._given
+        asked[CLAIMED_HOST] = environ.get("HTTP_HOST", "")
+        path = environ.get("PATH_INFO", "")
+        if self._path and f"{path}/".startswith(f"{self._path}/"):  # else the proxy has stripped it
+            asked["PATH_INFO"] = path[len(self._path) :]
+        return self._app(asked, start_response)
+
+
+# ---- the visitor ----
+
+Address = IPv4Address | IPv6Address
+GROWING = {4: (32, 24), 6: (64, 56, 48)}
+"""By the version of an address, how many of its first bits its networks have in common, the smallest first."""
+_PORT = r"(?::[0-9]{1,4}|:[1-5][0-9]{4}|:6[0-5][0-9]{3})?"
+_WRITTEN = re.compile(
+    rf"\[(?P<inner>[0-9A-Fa-f.:]+)(?:%[^\]]*)?\]{_PORT}|(?P<four>[0-9.]+){_PORT}|(?P<six>[0-9A-Fa-f.:]+)(?:%.*)?",
+    re.ASCII,
+)
+LONGEST = 100
+"""Characters of an address with its port and zone; what is longer is none."""
+
+
+def parse(text: str) -> Address | None:
+    """Return the address in an entry of X-Forwarded-For, whatever port, quotes, brackets or zone are around it.
+
+    An IPv4 address written as one of IPv6 is the IPv4 address.
+    """
+    found = _WRITTEN.fullmatch(text.strip().strip('"')) if len(text) <= LONGEST else None
+    if found is None:
+        return None
+    try:
+        address = ip_address(found["inner"] or found["four"] or found["six"])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def around(address: Address) -> tuple[str, ...]:
+    """Return the networks around an address, the smallest first."""
+    return tuple(str(ip_network((int(address), bits), strict=False)) for bits in GROWING[address.version])
+
+
+def address() -> Address | None:
+    """Return the address of this request's visitor; None if it came without one, as through a Unix socket."""
+    return parse(flask.request.remote_addr or "")
+
+
+def networks() -> tuple[str, ...]:
+    """Return the networks of this request's visitor, the smallest first; requests without an address share one."""
+    found = address()
+    return around(found) if found is not None else ("no address",)
+
+
+class Forwarded:
+    """WSGI middleware that gives each request the address of its visitor, as the proxies before this server tell it.
+
+    Each proxy appends to X-Forwarded-For what it sees. An entry that is no address is ignored, and with it the rest of
+    the header: then the request counts as the nearest proxy's own.
+
+    Args:
+        app: the application.
+        hops: the number of proxies that append to the header.
+    """
+
+    def __init__(self, app: WSGIApplication, hops: int) -> None:
+        self._app = app
+        self._hops = hops
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request."""
+        told = environ.get("HTTP_X_FORWARDED_FOR", "").split(",")
+        # Not as a list of quoted strings: a visitor's opening quote would swallow what the proxy appends.
+        found = parse(told[-self._hops]) if 0 < self._hops <= len(told) else None
+        if found is not None:
+            environ = environ | {"REMOTE_ADDR": str(found)}
+        return self._app(environ, start_response)
+
+
+# ---- pages ----
 
 csrf = CSRFProtect()
 """Protects every POST authorised by a cookie; pages authorised by a token in the URL are exempt."""
@@ -38,7 +167,7 @@ LARGEST_STEP = 60.0
 
 
 def _smallest() -> str:
-    return visitor.networks()[0]
+    return networks()[0]
 
 
 def browser() -> str:
@@ -48,7 +177,7 @@ def browser() -> str:
 
 
 def _largest() -> str:
-    return visitor.networks()[-1]
+    return networks()[-1]
 
 
 def _is_reading() -> bool:

@@ -1,4 +1,4 @@
-"""Choosing the language of a page, and the buttons in its footer that change it."""
+"""The language of a page, the buttons in its footer that change it, and how long something waits in words."""
 
 from __future__ import annotations
 
@@ -18,6 +18,26 @@ from server.play import notes
 from server.store import facts, links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Person
+
+
+def init_waiting(app: Flask) -> None:
+    """Make the number available to templates."""
+    app.jinja_env.globals["games_waiting"] = games_waiting
+
+
+def games_waiting() -> int | None:
+    """Return in how many games the signed-in person is to move; None if nobody is, or the database does not answer."""
+    signed_in = flask.has_request_context() and login.COOKIE_KEY in flask.session
+    if not signed_in or is_kept_from_database():
+        return None
+    try:
+        with reading(join=True) as session:
+            return login.games_waiting(session)
+    except SQLAlchemyError:  # the page that reports the error has a header, too
+        return None
+
+
+# ---- the language ----
 
 blueprint = Blueprint("locale", __name__)
 COOKIE = "language"

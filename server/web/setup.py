@@ -19,24 +19,19 @@ from server.play.positions import Broken, on_hold
 from server.store import engine, origins, processes
 from server.web import (
     assets,
-    belongs,
-    drawn,
-    filters,
+    http,
     link_tails,
     locale,
-    once,
-    plain,
+    plain_games,
     sprites,
     stylesheet,
     submissions,
     templating,
-    visitor,
-    waiting,
 )
 from server.web.account import account, answers, feeds, leaving, moving, mutes, unsubscribe
 from server.web.api import games as api
 from server.web.community import groups, habits, people
-from server.web.game import kept, pages, verify
+from server.web.game import pages, verify
 from server.web.http import (
     RETRY_AFTER,
     WRONG_CLOCK,
@@ -53,7 +48,7 @@ from server.web.http import (
 from server.web.lobby import about, joining, lobby, tables, trials
 from server.web.lobby import invitations as lobby_invitations
 from server.web.lobby import offers as lobby_offers
-from server.web.moderation import talk as moderation
+from server.web.moderation import game
 from server.web.seat import again, leave, live, orders, talk, turn
 from server.web.seat import offers as seat_offers
 
@@ -86,7 +81,7 @@ BLUEPRINTS = (
     assets.blueprint,
     stylesheet.blueprint,
     verify.blueprint,
-    moderation.blueprint,
+    game.blueprint,
     people.blueprint,
     groups.blueprint,
     habits.blueprint,
@@ -128,26 +123,26 @@ def init_app(app: Flask) -> None:
     link_tails.init_app(app)
     app.before_request(_check_clock)
     app.before_request(engine.begin_request)
-    app.before_request(lambda: origins.begin(visitor.networks()))
+    app.before_request(lambda: origins.begin(http.networks()))
     app.teardown_request(lambda _error: origins.end())
     csrf.init_app(app)
     init_limits(app)
     submissions.init_app(app)
     locale.init_app(app)
     templating.init_app(app)
-    plain.init_app(app)
+    plain_games.init_app(app)
     app.jinja_env.globals["said"] = refusal_text
     app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.filters["moment"] = format_moment
     app.jinja_env.filters["zone_name"] = zone_name
-    filters.init_app(app)
-    kept.init_app(app)
-    once.init_app(app)
-    drawn.init_app(app)
+    templating.init_filters(app)
+    pages.init_app(app)
+    templating.init_once(app)
+    submissions.init_drawn(app)
     sprites.init_app(app)
     assets.init_app(app)
     stylesheet.init_app(app)
-    waiting.init_app(app)
+    locale.init_waiting(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     app.before_request(api.no_such_call)
@@ -192,8 +187,8 @@ def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, i
     if isinstance(error, BadHost):  # no page can be rendered: its links could not be built
         return Response(gettext("The Host header is malformed.") + "\n", 400, mimetype="text/plain")
     status, request = error.code or 500, flask.request
-    if request.method in ("GET", "HEAD") and belongs.is_for_forms(status):
-        return flask.redirect(belongs.page_of(request.path), 302)  # type: ignore[return-value]
+    if request.method in ("GET", "HEAD") and submissions.is_for_forms(status):
+        return flask.redirect(submissions.page_of(request.path), 302)  # type: ignore[return-value]
     sentence = gettext(SENTENCES.get(status, N_("Nothing has changed.")))
     if isinstance(error, CSRFError):
         sentence = _csrf_sentence()

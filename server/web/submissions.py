@@ -1,31 +1,176 @@
-"""Each form that makes something is carried out once, however often a browser sends it.
-
-A page with a form of such a kind gets a fresh request id in it, by default. Browsers and proxies keep no page: an id
-would come back later, or from others. A repetition with the same fields is led to where the first one led.
-`SETS`, `ASKS` and `OWN` name the forms that need none.
-"""
+"""Forms: each that makes something is carried out once, saves what was changed, and knows the page it stands on."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import re
 import secrets
 import time
+from collections.abc import Mapping
+from datetime import timedelta
 from functools import lru_cache, partial
 from urllib.parse import urlsplit
 
 import flask
 from flask import Flask, Response
+from flask_babel import format_timedelta, gettext
+from markupsafe import Markup
 from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
 
 from server import play
+from server.errors import Refused
+from server.i18n import N_
+from server.i18n.characters import without_isolates
 from server.store import engine, submissions
 from server.store.submissions import Repeated
-from server.web import belongs
+from server.validation import excerpt
+
+# ---- settings that were changed on the page ----
+
+LABELS = {
+    "name": N_("Your name"),
+    "language": N_("Language"),
+    "time_zone": N_("Your time zone"),
+    "quiet_from": N_("Quiet hours from"),
+    "quiet_to": N_("Quiet hours to"),
+    "cadence": N_("Emails about your turns"),
+    "talk": N_("Table talk by email"),
+    "handle": N_("Handle"),
+    "shown": N_("Who sees your profile"),
+    "allowance": N_("Time per move"),
+    "bank": N_("Time bank"),
+    "days_off": N_("Days off"),
+    "notes": N_("Notes to yourself"),
+}
+VALUES = {
+    "each": N_("An email for each turn, plus a reminder"),
+    "once": N_("An email for each turn, no reminder"),
+    "digest": N_("One email a day, for all games where it is your turn"),
+    "turns": N_("In the emails about my turns"),
+    "never": N_("Never"),
+    "nobody": N_("Nobody"),
+    "met": N_("People I have played with"),
+    "all": N_("Everybody"),
+    "": N_("none"),
+}
+"""What values are called that are codes."""
+
+
+class ChangedMeanwhile(Refused):
+    """A setting was changed on this page and, since it was opened, elsewhere, too."""
+
+    code = "changed_meanwhile"
+
+
+def init_drawn(app: Flask) -> None:
+    """Give templates `drawn(values)`."""
+    app.jinja_env.globals["drawn"] = field
+
+
+def field(values: Mapping[str, object]) -> Markup:
+    """Return the hidden field that says what a form is drawn with: these values, or once more what the form said."""
+    again = flask.request.form.get("drawn", "") if not flask.g.get("changed_meanwhile") else ""
+    text = again or json.dumps(
+        {name: _digest(value) for name, value in values.items()}, separators=(",", ":")
+    )
+    return Markup('<input type="hidden" name="drawn" value="{}">').format(text)
+
+
+def settled(typed: Mapping[str, str], stored: Mapping[str, object]) -> dict[str, str]:
+    """Return what to store: what was typed where that differs from what the form was drawn with, else what is stored.
+
+    Args:
+        typed: the fields that the form has.
+        stored: all fields, as they are now.
+
+    Raises:
+        ChangedMeanwhile: both have changed, differently.
+    """
+    was = _read(flask.request.form.get("drawn", ""))
+    found, both = {name: str(value) for name, value in stored.items()}, []
+    for name, text in typed.items():
+        if name in was and was[name] == _digest(text):
+            continue
+        if name in was and was[name] != _digest(found[name]) and _digest(text) != _digest(found[name]):
+            both.append(name)
+        found[name] = text
+    if both:
+        flask.g.changed_meanwhile = True
+        changes = "; ".join(
+            f"{gettext(LABELS.get(name, name))}: {_shown(name, str(stored[name]))}" for name in both
+        )
+        raise ChangedMeanwhile(
+            "This was changed elsewhere since you opened the page: %(changes)s. The form still has what you entered; "
+            "save again to replace it.",
+            changes=changes,
+        )
+    return found
+
+
+def _digest(value: object) -> str:
+    text = "\n".join(line.rstrip() for line in without_isolates(str(value)).splitlines()).strip()
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
+
+
+def _read(text: str) -> dict[str, str]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return {str(name): str(digest) for name, digest in found.items()} if isinstance(found, dict) else {}
+
+
+def _shown(name: str, value: str) -> str:
+    if name in ("allowance", "bank"):
+        return str(format_timedelta(timedelta(seconds=int(value))))
+    return str(gettext(VALUES[value])) if value in VALUES else excerpt(value)
+
+
+# ---- the page of a form ----
+
+
+def is_for_forms(status: int) -> bool:
+    """Whether the address of a page that cannot be shown is one that only forms are sent to.
+
+    Args:
+        status: 405, or 404 where the address of another page has the same shape: /m/reachable could name a game.
+    """
+    request = flask.request
+    if status not in (404, 405) or request.path.startswith("/api/"):
+        return False
+    try:
+        rule, _arguments = flask.current_app.url_map.bind("").match(request.path, "POST", return_rule=True)
+    except (HTTPException, RequestRedirect):
+        return False
+    return status == 405 or (request.url_rule is not None and rule.rule != request.url_rule.rule)
+
+
+def page_of(path: str) -> str:
+    """Return the nearest page above an address: /t/…/say belongs to /t/…, /account/mutes to /account, the rest to /.
+
+    Args:
+        path: without the path of the base URL.
+    """
+    routes = flask.current_app.url_map
+    pages = {rule.rule for rule in routes.iter_rules() if "GET" in (rule.methods or ())}
+    try:
+        rule, _arguments = routes.bind("").match(path, method="POST", return_rule=True)
+    except (HTTPException, RequestRedirect):
+        return f"{flask.request.script_root}/"
+    above, segments = rule.rule.rstrip("/"), path.rstrip("/")
+    while above and above not in pages:
+        above, segments = above.rpartition("/")[0], segments.rpartition("/")[0]
+        if f"{above}/" in pages:  # the desk, or the home page
+            return f"{flask.request.script_root}{segments}/"
+    return flask.request.script_root + segments
+
+
+# ---- once ----
 
 LOGGER = logging.getLogger(__name__)
 
@@ -151,7 +296,7 @@ def _answer(key: str) -> AnyResponse:
     until = time.monotonic() + WAIT
     while (found := submissions.find(key)) is not None and found[0] is None and time.monotonic() < until:
         time.sleep(0.05)
-    return flask.redirect((found and found[0]) or belongs.page_of(flask.request.path), 303)
+    return flask.redirect((found and found[0]) or page_of(flask.request.path), 303)
 
 
 def _end(response: Response) -> Response:

@@ -24,10 +24,10 @@ from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Game, Link, Person, Seat
-from server.web import drawn, locale
+from server.web import locale, submissions
 from server.web.account.browsers import browser_name
-from server.web.filters import time_of_day
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
+from server.web.templating import time_of_day
 
 blueprint = Blueprint("account", __name__)
 SEAT_PAGE = re.compile(f"/t/({links.TOKEN.pattern})(?:/|$)")
@@ -240,7 +240,7 @@ def unblock() -> ResponseReturnValue:
 def _save(me: Person) -> None:
     """Save all settings or, if one is refused, none; what the form does not have stays as it is."""
     form, now, stored = flask.request.form, utc_now(), _stored(me)
-    new = drawn.settled({name: form[name] for name in stored if name in form}, stored)
+    new = submissions.settled({name: form[name] for name in stored if name in form}, stored)
     name = me.name if new["name"] == me.name else validation.clean_name(new["name"])
     hours, language = lobby_settings.parse_own_hours(new), new["language"]
     if language and language not in i18n.NAMES:

@@ -15,7 +15,7 @@ from server.mail.outgoing import digest
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Person, Seat
-from server.web import drawn
+from server.web import submissions
 from server.web.http import csrf, limiter, unknown_link
 
 blueprint = Blueprint("unsubscribe", __name__)
@@ -56,7 +56,7 @@ def unsubscribe(token: str) -> ResponseReturnValue:
         ):
             try:
                 _set_cadence(link.person_id, now)
-            except drawn.ChangedMeanwhile as refusal:
+            except submissions.ChangedMeanwhile as refusal:
                 return _unsubscribe_page(token, refusal)
         case _:
             flask.abort(400)
@@ -68,7 +68,7 @@ def _set_cadence(person_id: int, now: datetime) -> None:
     with reading() as session:
         person = session.get_one(Person, person_id)
     stored = {"cadence": person.cadence, "talk": person.talk}
-    new = drawn.settled({name: form[name] for name in stored if name in form}, stored)
+    new = submissions.settled({name: form[name] for name in stored if name in form}, stored)
     subscriptions.set_cadence(person_id, new["cadence"], now, new["talk"] if "talk" in form else None)
 
 

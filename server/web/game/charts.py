@@ -1,16 +1,51 @@
-"""Charts of a finished game: the geometry of each line, bar and point, and a table of the same numbers.
-
-Pure geometry, x to the right and y down, with room for the larger text of a phone; partials/charts.html draws it.
-"""
+"""Charts of a finished game: the geometry of each line, bar and point, and a table of the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 from byzanz.charts import Chart, Heading
+
+# ---- short names ----
+
+
+def short_names(names: Sequence[str], most: int = 9) -> tuple[str, ...]:
+    """Return names of at most so many characters, of which no two look alike; one without such a form stays whole.
+
+    Args:
+        names: of which no two are equal.
+    """
+    whole = {name for name in names if len(name) <= most}
+    forms = {
+        name: (
+            name.split()[0],
+            f"{name[: most - 1]}…",
+            f"{name[: most - 4]}…{name[-3:]}",
+            f"{name[: most - 2]}…{number}",
+        )
+        for number, name in enumerate(names, start=1)
+        if name not in whole
+    }
+    return tuple(
+        name
+        if name in whole
+        else next((form for form in forms[name] if _is_clear(form, name, whole, forms, most)), name)
+        for name in names
+    )
+
+
+def _is_clear(
+    form: str, name: str, whole: Collection[str], forms: Mapping[str, Sequence[str]], most: int
+) -> bool:
+    """Whether a form of a name is short enough and cannot be mistaken for another name."""
+    others = (form in theirs for other, theirs in forms.items() if other != name)
+    return len(form) <= most and form not in whole and not any(others)
+
+
+# ---- charts ----
 
 WIDTH, TOP, PLOT, BELOW = 400.0, 12.0, 150.0, 22.0
 """The drawing's width, the margin above, the height of the plot, the margin below for the steps."""

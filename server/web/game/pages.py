@@ -1,12 +1,16 @@
-"""A game's public page, and its history: every entry in words, and the table at any of them."""
+"""The public pages of a game; finished ones are kept in memory for visitors who are not signed in."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import flask
-from flask import Blueprint, render_template, url_for
+from flask import Blueprint, Flask, Response, render_template, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy import select
@@ -14,7 +18,7 @@ from sqlalchemy.orm import Session, aliased
 
 from byzanz.games import AnyRules
 from byzanz.rules import ALL, PUBLIC, Viewer
-from server import config
+from server import config, i18n
 from server.accounts import login
 from server.community import profiles
 from server.config import settings
@@ -28,9 +32,79 @@ from server.store import links, log
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Rematch
 from server.store.statements import AnyGame
-from server.web.game import charts, history, kept, mail_log, talk
-from server.web.game.short_names import short_names
+from server.web.game import charts, history, mail_log, talk
+from server.web.game.charts import short_names
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
+
+# ---- pages kept in memory ----
+
+MOST = 200
+"""Pages that a process keeps; at 60 kB each, 12 MB."""
+
+
+class Key(NamedTuple):
+    """What a kept page depends on."""
+
+    game_id: str
+    revision: int
+    head: int
+    language: str
+    following: str | None
+    """The next game, if it is listed."""
+
+
+@dataclass(slots=True)
+class Pages:
+    """The pages of one application, the most recently used last."""
+
+    _pages: OrderedDict[Key, bytes] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, key: Key) -> bytes | None:
+        """Return a page, or None."""
+        with self._lock:
+            if key in self._pages:
+                self._pages.move_to_end(key)
+            return self._pages.get(key)
+
+    def keep(self, key: Key, page: bytes) -> None:
+        """Keep a page, and drop the one that was not used for the longest time if there are too many."""
+        with self._lock:
+            self._pages[key] = page
+            while len(self._pages) > MOST:
+                self._pages.popitem(last=False)
+
+
+def init_app(app: Flask) -> None:
+    """Give an application its own pages."""
+    app.extensions["kept_pages"] = Pages()
+
+
+def may_keep(game: Game) -> bool:
+    """Whether this game is over, and this visitor gets the page that everyone else gets."""
+    request = flask.request
+    plain = request.method == "GET" and not request.query_string and not flask.session
+    return plain and game.status == "over"
+
+
+def response(game: Game, following: Game | None, render: Callable[[], str]) -> Response:
+    """Return the page of a game for which `may_keep` holds.
+
+    Args:
+        following: the next game, if everyone may know it.
+        render: called if the page is not kept.
+    """
+    pages: Pages = flask.current_app.extensions["kept_pages"]
+    language = i18n.current_language()
+    key = Key(game.id, game.revision, game.head, language, following.id if following else None)
+    page = pages.get(key)
+    if page is None:
+        page = render().encode()
+        pages.keep(key, page)
+    return Response(page, mimetype="text/html")
+
+
+# ---- the pages ----
 
 blueprint = Blueprint("game", __name__)
 LATEST = 16
@@ -45,9 +119,9 @@ def show(game_id: str) -> ResponseReturnValue:
         found, following = _game_and_next(session, game_id)
         if found is None:
             return _no_game()
-        if kept.may_keep(found):
+        if may_keep(found):
             public = following if following and following.listed else None
-            return kept.response(found, public, lambda: _page(session, found, public))
+            return response(found, public, lambda: _page(session, found, public))
         return _page(session, found, following)
 
 

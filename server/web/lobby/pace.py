@@ -11,7 +11,7 @@ from server.errors import InvalidInput
 from server.lobby import settings
 from server.lobby.settings import TimeControl
 from server.store.models import Game
-from server.web import drawn
+from server.web import submissions
 
 ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
 """Seconds for a decision, as the form offers them."""
@@ -48,7 +48,7 @@ def changed(game: Game) -> TimeControl:
     """
     chosen = read_time_control()
     typed = {name: str(getattr(chosen, name)) for name in _stored(game)}
-    new = drawn.settled(typed, _stored(game))
+    new = submissions.settled(typed, _stored(game))
     return TimeControl(int(new["allowance"]), int(new["bank"]), new["days_off"])
 
 

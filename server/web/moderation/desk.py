@@ -30,7 +30,8 @@ from server.store import alerts, log, people
 from server.store.engine import parse_stamp, reading, utc_now
 from server.store.models import Alert, Entry, Game, ModeratorAction, Person, Seat, Turn
 from server.validation import clean_address, whole_number
-from server.web.moderation import issues, replies
+from server.web.game import mail_log
+from server.web.moderation import issues
 
 LOGGER = logging.getLogger(__name__)
 blueprint = Blueprint("desk", __name__)
@@ -60,7 +61,7 @@ def show() -> ResponseReturnValue:
             now=now,
             zone=zone(),
             clock_alert=alerts.CLOCK_JUMPED,
-            explained=replies.explained,
+            explained=mail_log.explained,
             alerts=issues.alerts(session),
             late=issues.late(session, now),
             unsent=issues.unsent(session, now),

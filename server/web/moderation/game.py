@@ -1,12 +1,10 @@
-"""The moderators' page of one game: its emails and clocks, acts with preview and reason, looks at hidden hands.
-
-For everybody else these pages do not exist. Hidden hands of a running game are revealed by a POST that leaves a
-`!look` entry; the page it leads to shows the game up to that entry and no further.
-"""
+"""A moderator's page of one game: its log, its forms, and its table talk."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import flask
@@ -17,21 +15,120 @@ from sqlalchemy.orm import Session
 
 from byzanz import games
 from byzanz.rules import ALL, PUBLIC, Viewer
-from server import play
+from server import play, validation
 from server.accounts import login
 from server.community import reports
 from server.errors import Refused, Stale
 from server.lobby import vacancies
 from server.play import autopilot, moderation, positions, powers, turns
 from server.play import game as play_game
+from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.play.powers import Asker
 from server.store import log
 from server.store.engine import parse_stamp, reading, utc_now
-from server.store.models import Entry, Game, ModeratorAction, Person
+from server.store.models import Entry, Game, ModeratorAction, Person, Seat
 from server.validation import whole_number
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
-from server.web.moderation import desk, forms, replies
+from server.web.moderation import desk
+
+# ---- forms ----
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedAct:
+    """An act as a form requests it.
+
+    Args:
+        words: as the log will store it.
+        newcomer: who takes over the seat, for `!replace`.
+        keep_link: mail the same link again.
+    """
+
+    words: tuple[str, ...]
+    newcomer: Newcomer | None = None
+    keep_link: bool = False
+
+
+def read_act(form: Mapping[str, str]) -> RequestedAct:
+    """Return the act that a form requests.
+
+    Raises:
+        Refused: there is no such act, or one of its fields is malformed.
+    """
+    kind, number = form.get("act", ""), form.get("seat", "")
+    match kind:
+        case "void":
+            return RequestedAct(("!void", form.get("entry", "")))
+        case "extend":
+            return RequestedAct(("!extend", number, _seconds(form.get("hours", ""))))
+        case "credit":
+            return RequestedAct(("!credit", _seconds(form.get("hours", ""))))
+        case "bank":
+            return RequestedAct(("!bank", number, _seconds(form.get("hours", ""))))
+        case "autopilot":
+            return RequestedAct(("!autopilot", number, _switch(form.get("switch", ""))))
+        case "replace":
+            guest = validation.parse_guest(form.get("who", ""), "who")
+            return RequestedAct(("!replace", number), Newcomer(guest.name, guest.address))
+        case "remail":
+            return RequestedAct(("!link", number), keep_link=True)
+        case "link":
+            return RequestedAct(("!link", number))
+        case "pause" | "resume" | "abandon" | "note":
+            return RequestedAct((f"!{kind}",))
+    raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(moderation.ACTS))
+
+
+def _seconds(hours: str) -> str:
+    number = validation.whole_number(hours, 9999)
+    if number is None:
+        raise InvalidAct("“%(hours)s” must be a whole number of hours.", hours=validation.excerpt(hours))
+    return str(number * 3600)
+
+
+def _switch(word: str) -> str:
+    if word not in ("on", "off"):
+        raise InvalidAct("An autopilot can only be switched on or off.")
+    return word
+
+
+def voided_lines(session: Session, game: Game, words: Sequence[str], zone: str) -> list[history.HistoryLine]:
+    """Return the entries that a void would take back, as the public sees them; none for other acts.
+
+    Raises:
+        ActNotPossible: the entry is not a seat's move that still counts.
+    """
+    if words[0] != "!void":
+        return []
+    first = validation.whole_number(words[1], game.head, 1)
+    if first is None:
+        raise ActNotPossible(
+            "Entry %(seq)s is not a player’s move that still counts.", seq=validation.excerpt(words[1])
+        )
+    lines = history.lines(session, game, PUBLIC, zone, after=first - 1)
+    if lines[0].voided or lines[0].act or lines[0].entry.seat is None:
+        raise ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=first)
+    return [line for line in lines if not line.voided and not line.act]
+
+
+def affected_seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
+    """Return the seat that the act concerns, None if it concerns the table.
+
+    Raises:
+        InvalidAct: there is no such seat.
+    """
+    if words[0] not in {"!extend", "!bank", "!autopilot", "!replace", "!link"}:
+        return None
+    text = words[1]
+    number = validation.whole_number(text, 99)
+    found = session.get(Seat, (game.id, number)) if number is not None else None
+    if found is None:
+        raise InvalidAct("There is no seat %(seat)s in this game.", seat=validation.excerpt(text))
+    return found
+
+
+# ---- the page ----
 
 blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
@@ -112,7 +209,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "now": utc_now(),
         "game": game,
         "title": games.title_of(game.slug),
-        "explained": replies.explained,
+        "explained": mail_log.explained,
         "seats": seats,
         "held": held,
         "predecessors": {seat: before[0] for seat, (_since, before) in held.items() if len(before) == 1},
@@ -161,7 +258,7 @@ def _history_context(
 def _undoable(session: Session, game: Game, entry: str) -> history.HistoryLine | None:
     """Return the chosen entry as the public sees it, or None if a void cannot begin with it."""
     try:
-        return forms.voided_lines(session, game, ("!void", entry), desk.zone())[0]
+        return voided_lines(session, game, ("!void", entry), desk.zone())[0]
     except Refused:
         return None
 
@@ -228,7 +325,7 @@ def preview(game_id: str) -> ResponseReturnValue:
 
 def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
     try:
-        requested = forms.read_act(flask.request.form)
+        requested = read_act(flask.request.form)
         with reading() as session:
             game = known_game(session, game_id)
             reason = flask.request.form.get("reason", "")
@@ -241,8 +338,8 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
                 **_game_context(session, game),
                 act="remail" if requested.keep_link else requested.words[0][1:],
                 requested=requested,
-                voided=forms.voided_lines(session, game, requested.words, desk.zone()),
-                seat=forms.affected_seat(session, game, requested.words),
+                voided=voided_lines(session, game, requested.words, desk.zone()),
+                seat=affected_seat(session, game, requested.words),
                 form=flask.request.form,
                 stake=stake,
                 refusal=moved,
@@ -279,7 +376,7 @@ def act(game_id: str) -> ResponseReturnValue:
     if seen is None:
         flask.abort(400)
     try:
-        requested = forms.read_act(flask.request.form)
+        requested = read_act(flask.request.form)
         play.moderate(
             game_id,
             " ".join(requested.words),
@@ -296,3 +393,41 @@ def act(game_id: str) -> ResponseReturnValue:
     except Refused as refusal:
         return game_page(game_id, flask.request.form, refusal)
     return flask.redirect(url_for(".game", game_id=game_id), 303)
+
+
+# ---- table talk ----
+
+__all__ = ["act_on_talk", "blueprint"]
+LOGGER = logging.getLogger(__name__)
+LAST = 999_999_999
+"""The highest number of a word, and of an entry."""
+
+
+@blueprint.post("/<game_id>/talk")
+def act_on_talk(game_id: str) -> ResponseReturnValue:
+    """Hide something that was said, close or open the talk of a table, or take talk from a player, with a reason."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        known_game(session, game_id)
+    do, reason = form.get("do", ""), form.get("reason", "")
+    try:
+        match do:
+            case "hide" if (number := whole_number(form.get("number", ""), LAST, 1)) is not None:
+                reports.hide(game_id, number, reason, g.me.id, now, warned=is_warned())
+            case "close" | "open":
+                reports.set_talk(game_id, do == "open", reason, g.me.id, now, warned=is_warned())
+            case "silence":
+                seat, days = form.get("seat", ""), form.get("days", "")
+                reports.silence(game_id, seat, days, reason, g.me.id, now, warned=is_warned())
+            case _:
+                flask.abort(400)
+    except Refused as refusal:
+        return game_page(game_id, form, refusal)
+    LOGGER.info("moderator %s: table talk of game %s: %s", g.me.id, game_id, do)
+    look = whole_number(form.get("look", ""), LAST, 1)
+    page = (
+        url_for(".show_look", game_id=game_id, seq=look, _anchor="heard")
+        if look
+        else url_for(".game", game_id=game_id, _anchor="talk")
+    )
+    return flask.redirect(page, 303)

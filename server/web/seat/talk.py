@@ -11,7 +11,7 @@ from server.community import reports, talk
 from server.errors import Refused
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
-from server.web import drawn
+from server.web import submissions
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
 from server.web.seat import turn
 from server.web.seat.said import done_with
@@ -69,7 +69,7 @@ def note(token: str) -> ResponseReturnValue:
     try:
         with reading() as session:
             stored = {"notes": talk.read_notes(session, access.game.id, access.link.person_id)}
-        new = drawn.settled({"notes": flask.request.form.get("notes", "")}, stored)
+        new = submissions.settled({"notes": flask.request.form.get("notes", "")}, stored)
         talk.write_notes(access.game.id, access.link.person_id, new["notes"], utc_now())
     except Refused as refusal:
         return turn.with_unsaid(token, refusal)

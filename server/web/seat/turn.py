@@ -31,9 +31,9 @@ from server.store.statements import OrderRow
 from server.validation import whole_number
 from server.web.game import history
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
-from server.web.seat import bots, preselect, said
-from server.web.seat import played as after_move
-from server.web.seat.move_form import MalformedForm, MoveForm, read_form, why
+from server.web.seat import bots, said
+from server.web.seat import move as seat_move
+from server.web.seat.move import MalformedForm, MoveForm, read_form, why
 
 blueprint = Blueprint("turn", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
@@ -200,10 +200,10 @@ def _page(
     }
     context |= said.context(table, access, context, after, _zone(access), utc_now())
     if fresh is not None:
-        context |= after_move.context(table, access, position, fresh, entries, _zone(access), context["next"])
+        context |= seat_move.context(table, access, position, fresh, entries, _zone(access), context["next"])
     context |= _choices(position, number) | _times(table, position, number)
     if preselected is not None and not again:
-        answer = preselect.from_link(position, number, preselected)
+        answer = seat_move.from_link(position, number, preselected)
         context |= {"chosen": answer, "ticked": answer.ticked}
     return render_template("seat/turn.html", **context)
 
@@ -218,7 +218,7 @@ def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any
         "seats": table.seats,
         "names": tuple(seat.name for seat in table.seats),
         "zone": _zone(access),
-        "next": after_move.next_games(table.session, access),
+        "next": seat_move.next_games(table.session, access),
         "seen": table.game.head,
         "lost": person is not None and (person.suppressed or person.unreachable),
         "own_zone": person is not None and person.time_zone is not None,

@@ -10,7 +10,7 @@ from flask import Flask
 from markupsafe import Markup
 
 from server import i18n, validation
-from server.web import filters
+from server.web import templating
 from server.web.http import format_moment, zone_name
 from tests.support.folders import ROOT
 
@@ -66,17 +66,19 @@ def test_days_are_named_in_the_readers_language(
     app: Flask, language: str, saturday: str, weekend: str, dates: str
 ) -> None:
     with app.test_request_context(headers={"Accept-Language": language}):
-        assert filters.weekday("6") == saturday
-        assert filters.weekdays("67") == weekend
+        assert templating.weekday("6") == saturday
+        assert templating.weekdays("67") == weekend
         midnight = datetime(2026, 10, 24, 22, tzinfo=UTC)
-        assert filters.date_range((midnight, midnight + timedelta(days=3, hours=1)), "Europe/Berlin") == dates
+        assert (
+            templating.date_range((midnight, midnight + timedelta(days=3, hours=1)), "Europe/Berlin") == dates
+        )
 
 
 @pytest.mark.usefixtures("app")
 def test_an_absence_is_told_by_the_first_and_the_last_day_it_touches() -> None:
     start = datetime(2026, 3, 2, 23, tzinfo=UTC)
     for hours, told in ((24, "3 Mar"), (24.001, "3 Mar – 4 Mar"), (23.999, "3 Mar"), (48, "3 Mar – 4 Mar")):
-        text = filters.date_range((start, start + timedelta(hours=hours)), "Europe/Berlin")
+        text = templating.date_range((start, start + timedelta(hours=hours)), "Europe/Berlin")
         assert text == told, hours
 
 
@@ -93,16 +95,16 @@ def test_a_day_has_its_year_unless_it_is_near(
 ) -> None:
     late = datetime(2026, 11, 17, 23, 30, tzinfo=UTC)
     with app.test_request_context(headers={"Accept-Language": language}):
-        assert filters.day(late, "Europe/Berlin") == far
+        assert templating.day(late, "Europe/Berlin") == far
         for days, told in ((299, near), (-299, near), (300, far), (-300, far)):
-            assert filters.day(late, "Europe/Berlin", late + timedelta(days=days)) == told
-        assert filters.listed(["Ann", "Bob", "Carol"]) == names
+            assert templating.day(late, "Europe/Berlin", late + timedelta(days=days)) == told
+        assert templating.listed(["Ann", "Bob", "Carol"]) == names
 
 
 @pytest.mark.parametrize(("minute", "told"), [(0, "00:00"), (59, "00:59"), (60, "01:00"), (1439, "23:59")])
 @pytest.mark.usefixtures("app")
 def test_a_time_of_day_has_two_digits_each(minute: int, told: str) -> None:
-    assert filters.time_of_day(minute) == told
+    assert templating.time_of_day(minute) == told
 
 
 BOARD = "  a b\n1 X .\n\n2 . O   \n"
@@ -128,7 +130,7 @@ def test_a_board_keeps_its_lines_in_the_text_of_an_email(app: Flask) -> None:
     ],
 )
 def test_tags_and_escapes_are_taken_out(html: object, text: str) -> None:
-    assert filters.as_text(html) == text
+    assert templating.as_text(html) == text
 
 
 @pytest.mark.usefixtures("app")

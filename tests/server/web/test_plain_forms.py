@@ -20,8 +20,8 @@ from server.scheduler import jobs
 from server.store import engine, links
 from server.store.models import Game, Seat
 from server.validation import Guest
-from server.web.plain_sheet import sheet
-from server.web.seat.move_form import MalformedForm, read_form
+from server.web.plain_games import sheet
+from server.web.seat.move import MalformedForm, read_form
 from tests.conftest import NOW, Table
 from tests.support import letters
 from tests.support.mails import html_of, one_database, post, row, submit, text_of, words_of

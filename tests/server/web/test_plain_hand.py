@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, permutations
 
-from server.web.plain_hand import Pick, hand
+from server.web.plain_games import Pick, hand
 
 CARDS = tuple("abcdefgh")
 

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from server import create_app
 from server.store import engine
-from server.web import visitor
+from server.web import http
 from server.web.http import limiter
 from tests.conftest import begun, settings
 
@@ -38,7 +38,7 @@ PEER = "198.51.100.7"
     ],
 )
 def test_an_address_is_an_address_however_it_is_written(text: str, address: str) -> None:
-    assert str(visitor.parse(text)) == address
+    assert str(http.parse(text)) == address
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_address_is_an_address_however_it_is_written(text: str, address: str)
     ],
 )
 def test_what_is_no_address_names_nobody(text: str) -> None:
-    assert visitor.parse(text) is None
+    assert http.parse(text) is None
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_what_is_no_address_names_nobody(text: str) -> None:
     ],
 )
 def test_networks_grow(address: str, networks: tuple[str, ...]) -> None:
-    found = visitor.parse(address)
+    found = http.parse(address)
     assert found is not None
-    assert visitor.around(found) == networks
+    assert http.around(found) == networks
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def seen(database_url: str, request: pytest.FixtureRequest) -> Iterator[FlaskCli
 def address_in(app: Flask, forwarded: str | None) -> str | None:
     """Return the visitor of a request with this header, as every part of the server sees them."""
     found: list[str | None] = []
-    app.before_request_funcs[None] = [lambda: found.append(str(visitor.address()))]
+    app.before_request_funcs[None] = [lambda: found.append(str(http.address()))]
     headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
     app.test_client().get("/healthz", headers=headers, environ_overrides={"REMOTE_ADDR": PEER})
     return found[0]

@@ -36,7 +36,8 @@ from server.web.api import games as api
 from server.web.game import history as web_history
 from server.web.game import pages
 from server.web.lobby import lobby
-from server.web.seat import preselect, turn
+from server.web.seat import move as seat_move
+from server.web.seat import turn
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTS: dict[str, dict[str, Plant]] = {}
@@ -454,13 +455,13 @@ def calendar_says_who_holds_much(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def an_answer_that_a_link_names_is_refused_with_the_hands(patch: pytest.MonkeyPatch) -> None:
-    chosen = preselect.from_link
+    chosen = seat_move.from_link
 
     def telling(position: Any, seat: Any, text: str) -> Any:
         found = chosen(position, seat, text)
         return dataclasses.replace(found, why=f"{found.why} {position.state.hands}") if found.why else found
 
-    patch.setattr(preselect, "from_link", telling)
+    patch.setattr(seat_move, "from_link", telling)
 
 
 # Headers, cookies, links

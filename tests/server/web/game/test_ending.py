@@ -20,7 +20,7 @@ from byzanz.games import latest
 from server.config import settings
 from server.store import engine
 from server.store.models import Game, Person, Seat, Turn
-from server.web.game.short_names import short_names
+from server.web.game.charts import short_names
 from tests.conftest import NOW, Table
 from tests.server.web.game.test_charts import CHARTS, finish
 from tests.support.forms import log_in

@@ -14,7 +14,7 @@ from server import play
 from server.mail.text import quoted
 from server.store import engine
 from server.store.models import Game, Person, Seat
-from server.web.game import kept
+from server.web.game import pages as game_pages
 from tests.conftest import NOW, Table
 from tests.support.forms import sign_in
 from tests.support.pages import look, without_ids
@@ -52,9 +52,9 @@ def change(key: Any, **values: Any) -> None:
         session.execute(update(table).where(*found).values(**values))
 
 
-def pages(app: Flask) -> kept.Pages:
+def pages(app: Flask) -> game_pages.Pages:
     """Return the pages that this application keeps."""
-    found: kept.Pages = app.extensions["kept_pages"]
+    found: game_pages.Pages = app.extensions["kept_pages"]
     return found
 
 
@@ -150,7 +150,7 @@ def test_a_game_that_is_not_over_is_not_kept(app: Flask, client: FlaskClient, ta
 def test_the_least_used_pages_are_dropped(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "MOST", 2)
+    monkeypatch.setattr(game_pages, "MOST", 2)
     for code in ("en", "de", "en", "nl"):
         client.get(PATH, headers={"Accept-Language": code})
     assert {key.language for key in pages(app)._pages} == {"en", "nl"}

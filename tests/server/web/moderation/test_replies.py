@@ -9,7 +9,7 @@ from flask_babel import force_locale
 from server.i18n import NAMES
 from server.mail.text import quoted
 from server.store.facts import Fact
-from server.web.moderation.replies import MEANINGS, explained, meaning
+from server.web.game.mail_log import MEANINGS, explained, meaning
 
 
 @pytest.fixture
