@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session
 
 from byzanz.games import latest
 from server import i18n, validation
-from server.community import blocks, results
-from server.community.results import Kind, Span
+from server.community import blocks
 from server.errors import InvalidInput, TooMany
+from server.play import lengths
+from server.play.lengths import Kind, Span
 from server.store import outbox
 from server.store.engine import reading, transaction
 from server.store.models import NO_TURN, Game, Mail, Person, Seat, Wish
@@ -135,7 +136,7 @@ def open_tables(
         )
     found = session.execute(query.offset((page - 1) * most).limit(most + 1)).all()
     seats = seats_of(session, [game.id for game, *_ in found])
-    took = results.took(session, {_kind(game, size) for game, size, *_ in found})
+    took = lengths.took(session, {_kind(game, size) for game, size, *_ in found})
     tables = [
         OpenTable(game, size, free, seats[game.id], language, took.get(_kind(game, size)))
         for game, size, free, language in found[:most]
@@ -227,7 +228,7 @@ def offered_seats(session: Session, which: Wanted, reader_id: int | None) -> lis
 def described(session: Session, found: Sequence[tuple[Game, Seat]]) -> list[OfferedSeat]:
     """Return offered seats with what is said about them."""
     seats = seats_of(session, [game.id for game, _ in found])
-    took = results.took(session, {_kind(game, len(seats[game.id])) for game, _ in found})
+    took = lengths.took(session, {_kind(game, len(seats[game.id])) for game, _ in found})
     return [
         OfferedSeat(
             game,

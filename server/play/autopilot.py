@@ -11,8 +11,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from server.play import game as play_game
-from server.play.game import Table
+from server.play.game import Table, change_tenure
 from server.play.notes import MISSED, NOBODY
 from server.store import alerts, log, people
 from server.store.facts import Fact
@@ -32,7 +31,7 @@ def player_acted(table: Table, number: int, now: datetime) -> bool:
     switch_off(table, seat, now)
     entry = table.append(seat=number, by="player", move=f"!autopilot {number} off", now=now)
     if had_left:
-        play_game.change(table, seat, entry.seq)
+        change_tenure(table, seat, entry.seq)
     return True
 
 

@@ -323,13 +323,13 @@ def load(
 # ---- who held a seat ----
 
 
-def begin(table: Table) -> None:
+def begin_tenures(table: Table) -> None:
     """Write the first tenures of a game that begins."""
     rows = [_row(seat, 0, seat.person_id) for seat in table.seats]
     table.session.execute(insert(Tenure), rows)
 
 
-def change(table: Table, seat: SeatRow, seq: int) -> None:
+def change_tenure(table: Table, seat: SeatRow, seq: int) -> None:
     """Let the present tenure of a seat end with an entry, and that of its holder begin; nobody's if they have left.
 
     Args:
@@ -349,13 +349,13 @@ def _row(seat: SeatRow, seq: int, person_id: int | None) -> dict[str, object]:
     return place | {"person_id": person_id, "bot": bot}
 
 
-def hand_over(session: Session, game_id: str, visitor_id: int, person_id: int) -> None:
+def hand_over_tenures(session: Session, game_id: str, visitor_id: int, person_id: int) -> None:
     """Give a visitor's tenures in a game to the person whose address is now known: they are the same player."""
     own = (Tenure.game_id == game_id, Tenure.person_id == visitor_id)
     session.execute(update(Tenure).where(*own).values(person_id=person_id))
 
 
-def of_game(session: Session, game_id: str) -> Sequence[Tenure]:
+def tenures_of(session: Session, game_id: str) -> Sequence[Tenure]:
     """Return the tenures of a game, by seat and in order."""
     query = select(Tenure).where(Tenure.game_id == game_id)
     return session.scalars(query.order_by(Tenure.seat, Tenure.from_seq)).all()

@@ -165,7 +165,7 @@ def switch(table: Table, position: Position, act: Act) -> int:
         had_left = seat.left
         autopilot.switch_off(table, seat, act.now)
         if had_left:
-            game.change(table, seat, seq)
+            game.change_tenure(table, seat, seq)
     else:
         seat.autopilot = True
         _mail_holder(table, seat, "autopilot", act, seq, {"reason": act.reason})
@@ -194,7 +194,7 @@ def replace(table: Table, position: Position, act: Act) -> int:
     table.game.trial = False
     standing_orders.withdraw_all(table, seat.seat, Fact("seat_replaced"), act.now)
     seq = seat.held_since = write(table, act, seat.seat)
-    game.change(table, seat, seq)
+    game.change_tenure(table, seat, seq)
     if former is not None:
         details = {"by": seat.name, "reason": act.reason}
         table.mail("former", f"former:{table.game.id}:{seq}", former, act.now, seq=seq, details=details)

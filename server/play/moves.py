@@ -16,8 +16,7 @@ from byzanz import umpire
 from byzanz.moves import Move
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale, TooMany
 from server.play import autopilot, game, history, positions, running, standing_orders
-from server.play import game as play_game
-from server.play.game import Table
+from server.play.game import Table, begin_tenures
 from server.play.positions import Position
 from server.play.running import quarantine_if_broken
 from server.store import log
@@ -72,7 +71,7 @@ def begin(session: Session, game_id: str, now: datetime) -> None:
         game.started_at = now
         for seat in table.seats:
             seat.bank = game.bank
-        play_game.begin(table)
+        begin_tenures(table)
         state = positions.replay(game, len(table.seats), rules, [])
         running.advance(table, Position(game.id, rules, state, 0, paused=False, outcome=None), state, now)
     session.expire_all()
@@ -290,7 +289,7 @@ def leave(
         standing_orders.withdraw_all(table, seat, Fact("left_game"), now)
         by = "player" if erased is None else "moderator"
         left = table.append(seat=seat, by=by, move=f"!leave {seat}", now=now, note=erased)
-        game.change(table, gone, left.seq)
+        game.change_tenure(table, gone, left.seq)
         autopilot.request_substitute(table, gone, "left", now, erased=erased is not None)
         if gone.person_id is not None:
             key = f"left:{game_id}:{gone.person_id}:{now:%Y-%m-%d}"  # once a day, however often they leave

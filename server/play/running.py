@@ -18,8 +18,7 @@ from byzanz.rules import Rules
 from server.config import settings
 from server.errors import NoSuchGame
 from server.play import autopilot, clock, positions, standing_orders, turns
-from server.play import game as play_game
-from server.play.game import Table
+from server.play.game import Table, load, lock
 from server.play.positions import NO_RULES, Broken, NoRules, Position
 from server.store import alerts, log
 from server.store.engine import transaction
@@ -166,9 +165,9 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
     Raises:
         NoSuchGame: no game has this id.
     """
-    if not play_game.lock(session, game_id):
+    if not lock(session, game_id):
         raise _no_such_game()
-    found = play_game.load(session, game_id, now, **asked)
+    found = load(session, game_id, now, **asked)
     assert found is not None
     yield found
     found.put()
@@ -177,9 +176,7 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
 @contextmanager
 def in_hand_if_free(session: Session, game_id: str, now: datetime) -> Iterator[Table | None]:
     """Take a game `in_hand`, or None if another transaction holds it or there is none: the next tick tries again."""
-    found = (
-        play_game.load(session, game_id, now) if play_game.lock(session, game_id, skip_locked=True) else None
-    )
+    found = load(session, game_id, now) if lock(session, game_id, skip_locked=True) else None
     yield found
     if found is not None:
         found.put()

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from byzanz.moves import Outcome
 from server.errors import Closed
-from server.play import game, positions, running
+from server.play import positions, running
+from server.play.game import hand_over_tenures
 from server.play.moderation import Act, Newcomer, has_looked, replace
 from server.play.running import quarantine_if_broken
 from server.store import links, log
@@ -123,7 +124,7 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
         assert seat.person_id is not None
         if seat.person_id != person.id:
             links.revoke(session, seat.person_id, game_id, now)
-            game.hand_over(session, game_id, seat.person_id, person.id)
+            hand_over_tenures(session, game_id, seat.person_id, person.id)
         table.game.trial = False
         _forget_origin(session, game_id)
         table.sit(seat, person, now)

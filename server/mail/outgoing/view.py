@@ -18,13 +18,12 @@ from byzanz.games import title_of
 from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
 from server import i18n
-from server.community import results
 from server.config import settings
 from server.config.zones import zone_of
 from server.mail.outgoing import digest, relevance, said
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, notes, positions, standing_orders, turns
+from server.play import history, lengths, notes, positions, standing_orders, turns
 from server.play.game import Table
 from server.store import facts, links, log, mail_kinds, outbox
 from server.store.models import Game, Link, Person, Rematch, Seat
@@ -64,7 +63,7 @@ def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]
         "answer_by": rows.mail.created_at + ANSWER_WITHIN,
         "message": one_line(game.message),
         "cuts": history.fixed_cuts(table.seats).values(),
-        "length": results.estimate(session, game, table.seats),
+        "length": lengths.estimate(session, game, table.seats),
     }
 
 

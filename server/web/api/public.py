@@ -11,10 +11,10 @@ from pydantic import Field
 from server import validation
 from server.community import profiles
 from server.community.profiles import Profile
-from server.community.results import Span
 from server.errors import InvalidInput, Refused
 from server.lobby import open_tables
 from server.lobby.open_tables import OfferedSeat, OpenTable
+from server.play.lengths import Span
 from server.store import engine
 from server.web import http
 from server.web.api.schema import READS, Body, describes

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from byzanz import games
 from byzanz.bots import BOTS
 from server import errors, i18n, validation
-from server.community import reliability, results
+from server.community import reliability
 from server.config import settings
 from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
@@ -22,7 +22,7 @@ from server.lobby import create, invitations, notify, organiser, rematch, vacanc
 from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name
 from server.mail import subscriptions
-from server.play import history, positions
+from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Link, Mail, Person, Seat
@@ -54,7 +54,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             organiser_name=positions.organiser_name(seats, host),
             title=games.title_of(found.game.slug),
             follows=rematch.game_before(session, found.game.id) is not None,
-            length=results.estimate(session, found.game, seats),
+            length=lengths.estimate(session, found.game, seats),
             name=form.get("name", _offered_name(found)),
             me=found.person,
             has_hours=lobby_settings.has_hours(found.person),
@@ -180,7 +180,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             remindable=utc_now() - organiser.REMINDER_INTERVAL,
             title=rules.title,
             rules=rules,
-            length=results.estimate(session, game, seats),
+            length=lengths.estimate(session, game, seats),
             me=host,
             has_hours=lobby_settings.has_hours(host),
             hours=form or {"time_zone": game.time_zone},

@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 from byzanz import games
 from server import i18n, validation
 from server.accounts import login
-from server.community import blocks, results
+from server.community import blocks
 from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import create, invitations, settings
-from server.play import history, positions
+from server.play import history, lengths, positions
 from server.store.engine import reading, utc_now
 from server.store.models import Game
 from server.web.http import GAME_ID, limiter
@@ -94,7 +94,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             me=me,
             is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
             free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
-            length=results.estimate(session, game, seats),
+            length=lengths.estimate(session, game, seats),
             title=games.title_of(game.slug),
             name=form.get("name", me.name if me else ""),
             has_hours=me is not None and settings.has_hours(me),

@@ -21,7 +21,7 @@ from server.community import reports
 from server.errors import Refused, Stale
 from server.lobby import vacancies
 from server.play import autopilot, moderation, positions, powers, turns
-from server.play import game as play_game
+from server.play.game import tenures_of
 from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.play.powers import Asker
 from server.store import log
@@ -223,7 +223,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
 
 def _held(session: Session, game: Game) -> dict[int, tuple[int, list[str]]]:
     """Return who sits where somebody else began: the entry since which they do, and the names of those before them."""
-    found = play_game.of_game(session, game.id)
+    found = tenures_of(session, game.id)
     persons = session.scalars(select(Person).where(Person.id.in_({held.person_id for held in found})))
     names = {person.id: person.name for person in persons}
     now = [held for held in found if held.to_seq is None and held.from_seq]

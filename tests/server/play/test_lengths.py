@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from byzanz.games import rules_of
-from server.community import results
-from server.community.results import Estimate
+from server.play import lengths
+from server.play.lengths import Estimate
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW, Table
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]
 
 def estimate(game_id: str) -> Estimate:
     with engine.reading() as session:
-        return results.estimate(session, game_of(game_id), seats_of(game_id))
+        return lengths.estimate(session, game_of(game_id), seats_of(game_id))
 
 
 def test_without_ended_games_it_follows_from_the_time_per_move() -> None:
@@ -34,7 +34,7 @@ def test_without_ended_games_it_follows_from_the_time_per_move() -> None:
 
 
 def test_ended_games_between_people_tell_how_long_theirs_take(table: Begin) -> None:
-    for number in range(results.ENOUGH):
+    for number in range(lengths.ENOUGH):
         game = table(3, f"ended{number}")
         for _ in range(6):
             seat = asked(game)
@@ -62,4 +62,4 @@ def test_ended_games_between_people_tell_how_long_theirs_take(table: Begin) -> N
 def test_a_span_has_the_largest_unit_that_fits(
     hours: tuple[float, float], expected: tuple[str, int, int]
 ) -> None:
-    assert results._in_units(*(hour * 3600 for hour in hours)) == expected
+    assert lengths._in_units(*(hour * 3600 for hour in hours)) == expected

@@ -14,8 +14,8 @@ from server import play
 from server.accounts import personal_data
 from server.errors import Refused
 from server.lobby import visitors
-from server.play import game as play_game
 from server.play import positions
+from server.play.game import tenures_of
 from server.play.moderation import Newcomer
 from server.store import engine, people
 from server.store.models import Game, Person, Seat, Tenure
@@ -32,7 +32,7 @@ SUBSTITUTES = ("Georgios", "Helena")
 def held(game_id: str, seat: int) -> list[tuple[int, int | None, int | None, str | None]]:
     """Return the tenures of a seat: from, to, person and bot."""
     with engine.reading() as session:
-        found = [row for row in play_game.of_game(session, game_id) if row.seat == seat]
+        found = [row for row in tenures_of(session, game_id) if row.seat == seat]
         return [(row.from_seq, row.to_seq, row.person_id, row.bot) for row in found]
 
 
