@@ -5,7 +5,7 @@ Functions that take a session work in the transaction of their caller, under the
 is one transaction of its own: it locks the game, looks again whether what it was asked still holds, and commits the
 entries, the snapshot, the turns and the mails together.
 
-Other packages change games through the names below, and read them through `history`, `timeline`, `lengths`,
+Other packages change games through the names below, and read them through `history`, `lengths`,
 `positions`, `turns`, `clock` and `autopilot`.
 """
 

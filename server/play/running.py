@@ -160,7 +160,7 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
     """Lock a game and load it; what the block changes in it is stored when it ends.
 
     Args:
-        asked: more to find out, as for `table.load`.
+        asked: more to find out, as for `game.load`.
 
     Raises:
         NoSuchGame: no game has this id.

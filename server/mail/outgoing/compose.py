@@ -170,7 +170,7 @@ def message_id(key: str, mark: str = "") -> str:
     """Return the Message-ID, the same for every copy of a mail; it reveals at most where the game's log stood.
 
     Args:
-        mark: of the entry that the mail is about (`heads.mark_at`), or empty.
+        mark: of the entry that the mail is about (`log.mark_at`), or empty.
     """
     return f"<{_unique(key)}{mark and '.' + mark}@{settings().sender_domain}>"
 

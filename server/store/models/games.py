@@ -192,7 +192,7 @@ _REQUESTED = "request_id IS NOT NULL"
 
 
 class Entry(Base):
-    """One entry of a game's log (docs/formats.md §2). Triggers refuse changes; only `table.py` writes it."""
+    """One entry of a game's log (docs/formats.md §2). Triggers refuse changes; only `play.game` writes it."""
 
     __tablename__ = "entry"
     __table_args__ = (
