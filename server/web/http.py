@@ -342,7 +342,7 @@ def note_presence(person_id: int, game_id: str | None) -> None:
 
     What only reads shows nothing: programs that fetch links open pages and run their scripts.
     """
-    asks = request.endpoint == "live.head" and request.method == "GET" and TOUCHED in request.headers
+    asks = request.endpoint == "turn.head" and request.method == "GET" and TOUCHED in request.headers
     if asks or not _is_reading():
         people.note(person_id, utc_now(), game_id)
 

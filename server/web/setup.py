@@ -23,14 +23,14 @@ from server.web import (
     link_tails,
     locale,
     plain_games,
+    profiles,
     sprites,
     stylesheet,
     submissions,
     templating,
 )
-from server.web.account import account, answers, feeds, leaving, moving, mutes, unsubscribe
+from server.web.account import account, feeds, moving, unsubscribe
 from server.web.api import games as api
-from server.web.community import groups, habits, people
 from server.web.game import pages, verify
 from server.web.http import (
     RETRY_AFTER,
@@ -49,8 +49,7 @@ from server.web.lobby import about, joining, lobby, tables, trials
 from server.web.lobby import invitations as lobby_invitations
 from server.web.lobby import offers as lobby_offers
 from server.web.moderation import game
-from server.web.seat import again, leave, live, orders, talk, turn
-from server.web.seat import offers as seat_offers
+from server.web.seat import leave, orders, talk, turn
 
 LOGGER = logging.getLogger(__name__)
 BLUEPRINTS = (
@@ -66,25 +65,17 @@ BLUEPRINTS = (
     unsubscribe.blueprint,
     turn.blueprint,
     talk.blueprint,
-    live.blueprint,
     feeds.blueprint,
-    leaving.blueprint,
     moving.blueprint,
-    answers.blueprint,
-    mutes.blueprint,
     orders.blueprint,
     leave.blueprint,
-    again.blueprint,
-    seat_offers.blueprint,
     pages.blueprint,
     sprites.blueprint,
     assets.blueprint,
     stylesheet.blueprint,
     verify.blueprint,
     game.blueprint,
-    people.blueprint,
-    groups.blueprint,
-    habits.blueprint,
+    profiles.blueprint,
     api.blueprint,
 )
 CONTENT_SECURITY_POLICY = (

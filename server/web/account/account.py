@@ -1,19 +1,20 @@
-"""Signing in by email, and the settings of the person who is signed in."""
+"""The account: signing in and out, settings, figures of one's answers, muted people, a copy of the data, leaving."""
 
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import flask
-from flask import Blueprint, render_template, url_for
+from flask import Blueprint, Response, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import i18n, validation
-from server.accounts import absences, login
-from server.community import blocks, profiles
+from server.accounts import absences, login, personal_data
+from server.community import blocks, profiles, reliability, talk
 from server.community import talk as community_talk
 from server.config import settings
 from server.errors import InvalidInput, Refused
@@ -24,10 +25,41 @@ from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Game, Link, Person, Seat
+from server.validation import whole_number
 from server.web import locale, submissions
-from server.web.account.browsers import browser_name
-from server.web.http import GAME_ID, csrf, limiter, unknown_link
+from server.web.http import GAME_ID, browser, csrf, limiter, unknown_link
 from server.web.templating import time_of_day
+
+BROWSERS = {
+    "Edge": r"Edg[eA]?/|EdgiOS/",
+    "Opera": r"OPR/|Opera",
+    "Samsung Internet": r"SamsungBrowser/",
+    "Firefox": r"Firefox/|FxiOS/",
+    "Chrome": r"Chrom(e|ium)/|CriOS/",
+    "Safari": r"Safari/",
+}
+"""What each browser says of itself; the first that fits counts, since most also claim to be a later one."""
+SYSTEMS = {
+    "Android": "Android",
+    "iPad": "iPad",
+    "iPhone": "iPhone",
+    "Windows": "Windows",
+    "ChromeOS": "CrOS",
+    "macOS": "Macintosh",
+    "Linux": "Linux",
+}
+
+
+def browser_name(user_agent: str) -> str:
+    """Return browser and system (`Firefox, Linux`) as a User-Agent header tells them; empty if it tells neither."""
+    found = (
+        next((name for name, pattern in table.items() if re.search(pattern, user_agent)), None)
+        for table in (BROWSERS, SYSTEMS)
+    )
+    return ", ".join(name for name in found if name)
+
+
+# ---- signing in and settings ----
 
 blueprint = Blueprint("account", __name__)
 SEAT_PAGE = re.compile(f"/t/({links.TOKEN.pattern})(?:/|$)")
@@ -302,3 +334,104 @@ def set_invitations() -> ResponseReturnValue:
 
 csrf.exempt(ask_link)  # it works without cookies: it only sends mail
 csrf.exempt(redeem)  # it checks the token itself
+
+
+# ---- how one answers ----
+
+
+@blueprint.get("/account/answers")
+def answers() -> ResponseReturnValue:
+    """Show a person how they answer."""
+    with reading() as session:
+        me = login.signed_in(session)
+        if me is None:
+            return flask.redirect(url_for("account.sign_in"), 303)
+        return render_template(
+            "account/answers.html",
+            me=me,
+            shown=reliability.shown(session, [me.id])[me.id],
+            own=reliability.of_all_games(session, me.id),
+            misses=reliability.misses(session, me.id),
+        )
+
+
+# ---- muted people ----
+
+
+@blueprint.post("/account/mutes")
+@limiter.limit("30/minute")
+def unmute() -> ResponseReturnValue:
+    """Let the signed-in person read what another says again."""
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for("account.sign_in"), 303)
+    other = whole_number(flask.request.form.get("other", ""), 999_999_999)
+    if other is None:
+        flask.abort(400)
+    talk.unmute(me.id, other)
+    return flask.redirect(url_for("account.account"), 303)
+
+
+# ---- leaving ----
+
+
+@blueprint.get("/account/data.zip")
+@limiter.limit("5/hour", key_func=browser)
+def data() -> ResponseReturnValue:
+    """Serve everything that is stored about the signed-in person, piece by piece; of many games that takes seconds."""
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for("account.sign_in"), 303)
+    pieces = flask.stream_with_context(personal_data.archive(me.id))
+    response = Response(pieces, content_type="application/zip")
+    response.headers.set("Content-Disposition", "attachment", filename=personal_data.FILE_NAME)
+    return response
+
+
+@blueprint.get("/account/delete")
+def ask_deletion() -> ResponseReturnValue:
+    """Say what deleting the account means, with a button to do it or to sign in again."""
+    return _deletion_page()
+
+
+def _deletion_page(unsure: bool = False) -> ResponseReturnValue:
+    with reading() as session:
+        if login.signed_in(session) is None:
+            return flask.redirect(url_for("account.sign_in"), 303)
+        page = render_template(
+            "account/delete.html",
+            recent=login.is_recent(utc_now()),
+            unsure=unsure,
+            minutes=login.RECENT // timedelta(minutes=1),
+        )
+    return page, 422 if unsure else 200
+
+
+@blueprint.post("/account/delete")
+@limiter.limit("10/minute")
+def delete_account() -> ResponseReturnValue:
+    """Delete the account of somebody who has just signed in, or mail them a link to sign in again."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for("account.sign_in"), 303)
+    if form.get("do") == "mail":
+        login.mail_sign_in_again(me.id, now, i18n.current_language())
+        return render_template("account/link_sent.html")
+    if form.get("do") != "delete" or not login.is_recent(now):
+        flask.abort(400)
+    if form.get("sure") != "yes":
+        return _deletion_page(unsure=True)
+    personal_data.erase(me.id, now)
+    flask.session.clear()
+    login.forget(me.id)
+    return flask.redirect(url_for(".deleted"), 303)
+
+
+@blueprint.get("/account/deleted")
+def deleted() -> ResponseReturnValue:
+    """Say that the account is deleted."""
+    return render_template("account/deleted.html")

@@ -1,10 +1,13 @@
-"""A seat's own page, opened by its link alone: the turn, and a move, after which the same page comes back."""
+"""A player's page of a game: the question, the table, and what an open page asks."""
 
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from threading import BoundedSemaphore
 from typing import Any
 
 import flask
@@ -12,6 +15,7 @@ from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response
 
 from byzanz.moves import Move, RulesError, ranked
 from server import play
@@ -25,15 +29,49 @@ from server.play import history as play_history
 from server.play.game import Table, load
 from server.play.positions import Position, why_on_hold
 from server.store import log
-from server.store.engine import reading, utc_now
+from server.store.engine import UNAVAILABLE, reading, utc_now
 from server.store.links import SeatAccess
 from server.store.statements import OrderRow
 from server.validation import whole_number
 from server.web.game import history
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
-from server.web.seat import bots, said
 from server.web.seat import move as seat_move
+from server.web.seat import said
 from server.web.seat.move import MalformedForm, MoveForm, read_form, why
+
+PATIENCE = 1.5
+"""Seconds that a page waits for bots at most; they answer in a tenth of that unless they search."""
+INTERVAL = 0.05
+"""Seconds between two looks."""
+_waiting = BoundedSemaphore(16)
+"""Requests of a process that may wait at once: a quarter of the threads of `serve`; the others do not wait."""
+
+
+def wait(game_id: str) -> None:
+    """Wait while only bots are to move in a game."""
+    if not _waiting.acquire(blocking=False):
+        return
+    try:
+        with suppress(*UNAVAILABLE):  # the move is stored, whatever happens to the database now
+            _wait(game_id)
+    finally:
+        _waiting.release()
+
+
+def _wait(game_id: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and only_bots(game_id):
+        time.sleep(INTERVAL)
+
+
+def only_bots(game_id: str) -> bool:
+    """Whether somebody is to move in a game, and all who are to move are bots."""
+    with reading() as session:
+        found = turns.to_move(session, game_id)
+    return bool(found) and all(found.values())
+
+
+# ---- the page ----
 
 blueprint = Blueprint("turn", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
@@ -103,7 +141,7 @@ def move(token: str) -> ResponseReturnValue:
         return _redraw(token, error.status, Problem(refusal_text(error, access.game.slug)), form)
     unsaid, done = said.say_along(access, form.request_id, utc_now())
     if receipt.bots_next:
-        bots.wait(access.game.id)
+        wait(access.game.id)
     if unsaid is not None:
         return with_unsaid(token, unsaid, receipt.seq)
     return flask.redirect(url_for(".show", token=token, played=receipt.seq, done=done), 303)
@@ -261,3 +299,17 @@ def _times(table: Table, position: Position, seat: int) -> dict[str, Any]:
     """Return the deadline of this seat, and those of all seats that are to move."""
     due = {seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited}
     return {"times": due.get(seat), "due": due, "now": utc_now()}
+
+
+# ---- what an open page asks ----
+
+
+@blueprint.get("/t/<token>/head")
+def head(token: str) -> Response | tuple[str, int]:
+    """Return the newest entry and the seats to move as JSON; 304 if the browser has this response."""
+    with reading() as session:
+        access = seat_access(session, token)
+        awaited = list(turns.to_move(session, access.game.id))
+        answer = flask.jsonify(seq=access.game.head, awaited=awaited)
+    answer.add_etag()
+    return answer.make_conditional(flask.request)

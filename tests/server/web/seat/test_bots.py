@@ -15,7 +15,7 @@ from server.scheduler import jobs
 from server.store import engine, links
 from server.store.models import Seat, Turn
 from server.validation import Guest
-from server.web.seat import bots
+from server.web.seat import turn
 from tests.conftest import NOW
 from tests.support.pages import Page, look, press
 from tests.support.tables import asked, url
@@ -76,7 +76,7 @@ def test_bots_that_answer_soon_have_moved_on_the_page_after_a_move(
 def test_the_page_comes_without_bots_that_are_slow_and_asks_for_them_soon(
     client: FlaskClient, alone: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bots, "PATIENCE", 0.1)
+    monkeypatch.setattr(turn, "PATIENCE", 0.1)
     page = look(client, bid(client, alone[1]).headers["Location"])
     assert not is_asked(page)
     assert "data-soon" in page.html
@@ -84,7 +84,7 @@ def test_the_page_comes_without_bots_that_are_slow_and_asks_for_them_soon(
 
 def test_nobody_waits_for_people(client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     game = table(3)
-    monkeypatch.setattr(bots, "wait", lambda _game: pytest.fail("it waits"))
+    monkeypatch.setattr(turn, "wait", lambda _game: pytest.fail("it waits"))
     assert bid(client, url(game, asked(game))).status_code == 303
     assert "data-soon" not in look(client, url(game, 0)).html
 
@@ -109,18 +109,18 @@ def test_only_bots_are_to_move_if_nobody_else_is(table: Any, is_bot: tuple[bool,
                     bank=0,
                 )
             )
-    assert bots.only_bots(game.id) is only
+    assert turn.only_bots(game.id) is only
 
 
 def test_only_some_requests_wait_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bots, "_waiting", threading.BoundedSemaphore(1))
-    monkeypatch.setattr(bots, "only_bots", lambda _game: pytest.fail("it waits"))
-    bots._waiting.acquire()
-    bots.wait("g1")
-    bots._waiting.release()
-    monkeypatch.setattr(bots, "only_bots", lambda _game: False)
-    bots.wait("g1")
-    assert bots._waiting.acquire(blocking=False), "a request that has waited gives its place back"
+    monkeypatch.setattr(turn, "_waiting", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(turn, "only_bots", lambda _game: pytest.fail("it waits"))
+    turn._waiting.acquire()
+    turn.wait("g1")
+    turn._waiting.release()
+    monkeypatch.setattr(turn, "only_bots", lambda _game: False)
+    turn.wait("g1")
+    assert turn._waiting.acquire(blocking=False), "a request that has waited gives its place back"
 
 
 def test_a_receipt_knows_whether_only_bots_are_next(alone: tuple[str, str], table: Any) -> None:

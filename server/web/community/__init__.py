@@ -1,1 +1,0 @@
-"""Pages of the community: profiles, blocks, open tables, exports."""
