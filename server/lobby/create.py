@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
@@ -20,7 +20,7 @@ from server.lobby.settings import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clea
 from server.play import positions
 from server.store import links, origins, people
 from server.store.engine import transaction
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, GameSettings, Person, Seat
 from server.validation import Guest
 
 # fmt: off
@@ -181,38 +181,24 @@ class GameRequest:
 
     Args:
         organiser: the person who asks; they get seat 0 if `plays`.
-        slug: which game.
         name: the name of this game.
-        time_control: allowance, bank and days off.
+        settings: what is chosen for it.
         players: the people to invite, in the order of their seats.
         bots: the kinds of the bots, after the players.
         free: the number of free seats, the last ones.
-        time_zone: of the table, for people who have set none.
-        listed: shown in the lobby, where anyone may take a free seat.
         language: in which the organiser asks; None if unknown.
         message: the organiser's personal line to the people they invite.
-        keep_going: a day after its end, the next game of the same people is offered by itself.
-        asks: the percentage of decisions that a player who takes a free seat must have answered in time; 0: any.
-        talk: those seated may talk beside the log.
-        options: of the rules, as a game keeps them.
     """
 
     organiser: Guest
-    slug: str
     name: str
-    time_control: TimeControl
+    settings: GameSettings
     players: Sequence[Guest] = ()
     bots: Sequence[str] = ()
     free: int = 0
-    time_zone: str = "UTC"
     plays: bool = True
-    listed: bool = False
     language: str | None = None
     message: str = ""
-    keep_going: bool = False
-    asks: int = 0
-    talk: bool = True
-    options: str = "{}"
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -231,7 +217,8 @@ def validated(request: GameRequest) -> GameRequest:
     Raises:
         InvalidInput: the first invalid field.
     """
-    rules = validation.game_rules(request.slug)
+    chosen = request.settings
+    rules = validation.game_rules(chosen.slug)
     host = Guest(
         validation.clean_name(request.organiser.name), validation.clean_address(request.organiser.address)
     )
@@ -243,18 +230,21 @@ def validated(request: GameRequest) -> GameRequest:
         request,
         organiser=host,
         name=validation.clean_title(request.name),
-        time_control=clean_time_control(request.time_control),
+        settings=replace(
+            chosen,
+            **clean_time_control(TimeControl.of(chosen))._asdict(),
+            time_zone=validation.clean_zone(chosen.time_zone),
+        ),
         players=players,
         bots=tuple(validation.clean_bot(kind) for kind in request.bots),
-        time_zone=validation.clean_zone(request.time_zone),
         message=validation.clean_message(request.message),
     )
     validation.check_distinct_addresses(granted.guests)
-    if request.free and not request.listed:
+    if request.free and not chosen.listed:
         raise errors.InvalidInput("Only games listed on the home page can have free seats.", field="free")
-    if request.asks not in ASKS:
+    if chosen.asks not in ASKS:
         raise errors.InvalidInput("Choose one of the percentages on offer.", field="asks")
-    if request.asks and not request.free:
+    if chosen.asks and not request.free:
         raise errors.InvalidInput(
             "Only a table with free seats can ask how reliably players answer.", field="asks"
         )
@@ -306,24 +296,15 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
     seed = secrets.token_bytes(32)
     game = Game(
         id=game_id,
-        slug=request.slug,
-        rules=validation.game_rules(request.slug).version,
+        **asdict(request.settings),
+        rules=validation.game_rules(request.settings.slug).version,
         name=request.name,
         organiser_id=persons[request.organiser.address].id,
         status="asked",
-        allowance=request.time_control.allowance,
-        bank=request.time_control.bank,
-        days_off=request.time_control.days_off,
         seed=seed.hex(),
         commitment=chance.commitment(game_id, seed),
         created_at=now,
-        time_zone=request.time_zone,
-        listed=request.listed,
         message=request.message,
-        keep_going=request.keep_going,
-        asks=request.asks,
-        talk=request.talk,
-        options=request.options,
     )
     session.add(game)
     session.flush()
@@ -451,9 +432,8 @@ def quick_game(
     if not players:
         raise errors.InvalidInput("Name at least one player, as “Ann <ann@example.org>”.", field="players")
     title = random_game_name() if name is None else name
-    request = validated(
-        GameRequest(players[0], slug, title, time_control, players[1:], bots, time_zone=time_zone)
-    )
+    chosen = GameSettings(slug, *time_control, time_zone=time_zone)
+    request = validated(GameRequest(players[0], title, chosen, players[1:], bots))
     with transaction() as session:
         persons = _persons(session, [(guest.address, guest.name) for guest in request.everyone], now)
         game = create_rows(session, request, persons, now)

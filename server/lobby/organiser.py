@@ -17,7 +17,7 @@ from server.lobby.settings import TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, Mail, Seat
+from server.store.models import Game, GameSettings, Mail, Seat
 from server.validation import Guest
 
 NUDGE_AFTER = timedelta(hours=48)
@@ -249,7 +249,7 @@ def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
             raise Closed("The game has begun or was called off; its time control can no longer change.")
         seated = [seat for seat in positions.seats_of(session, game.id) if seat.status == "seated"]
         others = [seat for seat in seated if seat.person_id not in (None, game.organiser_id)]
-        if others and not pace.gives_at_least(TimeControl(game.allowance, game.bank, game.days_off)):
+        if others and not pace.gives_at_least(TimeControl.of(GameSettings.of(game))):
             raise Closed(
                 "%(name)s has accepted this time control. From now on you can only give more time.",
                 name=others[0].name,

@@ -19,11 +19,10 @@ from server.community import blocks
 from server.errors import Closed, NotEverybody
 from server.lobby import create, notify
 from server.lobby.create import GameRequest, create_rows, renumber, seat_person
-from server.lobby.settings import TimeControl
 from server.play import positions
 from server.store import links, log
 from server.store.engine import reading, transaction
-from server.store.models import Game, Link, Person, Rematch, Seat
+from server.store.models import Game, GameSettings, Link, Person, Rematch, Seat
 from server.validation import Guest
 
 OFFERED_AFTER = timedelta(days=1)
@@ -136,20 +135,13 @@ def _request(game: Game, turned: Sequence[Seat], host: Person) -> GameRequest:
     own = next((seat for seat in turned if seat.person_id == host.id), None)
     return GameRequest(
         organiser=Guest(own.name if own else host.name, host.email or ""),
-        slug=game.slug,
         name=next_name(game.name),
-        time_control=TimeControl(game.allowance, game.bank, game.days_off),
+        settings=GameSettings.of(game),
         players=[
             Guest(seat.name, seat.person.email or "") for seat in turned if seat.person and seat is not own
         ],
         bots=[seat.bot for seat in turned if seat.bot],
-        time_zone=game.time_zone,
         plays=own is not None,
-        listed=game.listed,
-        keep_going=game.keep_going,
-        asks=game.asks if game.listed else 0,
-        talk=game.talk,
-        options=game.options,
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from server.errors import InvalidInput
 from server.play import clock
-from server.store.models import Person
+from server.store.models import GameSettings, Person
 from server.validation import clean_allowance, clean_zone, excerpt
 
 HOUR = 3600
@@ -32,6 +32,11 @@ class TimeControl(NamedTuple):
     allowance: int
     bank: int = 0
     days_off: str = ""
+
+    @classmethod
+    def of(cls, chosen: GameSettings) -> TimeControl:
+        """Return the time control among the settings of a game."""
+        return cls(chosen.allowance, chosen.bank, chosen.days_off)
 
     def gives_at_least(self, other: TimeControl) -> bool:
         """Return whether nobody has less time with this than with another."""

@@ -17,7 +17,7 @@ from server.lobby.settings import ONE_DAY
 from server.play import positions
 from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, GameSettings, Person, Seat
 from server.validation import Guest
 
 LOGGER = logging.getLogger(__name__)
@@ -60,7 +60,9 @@ def start(
             session.flush()
         else:
             visitor = session.get_one(Person, person_id)
-        request = GameRequest(Guest(visitor.name, ""), slug, create.random_game_name(), ONE_DAY, bots=bots)
+        request = GameRequest(
+            Guest(visitor.name, ""), create.random_game_name(), GameSettings(slug, *ONE_DAY), bots=bots
+        )
         game = create_rows(session, request, {"": visitor}, now)
         game.organiser_id, game.trial, game.status = None, True, "inviting"
         game.origin = origins.current()

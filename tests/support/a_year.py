@@ -15,13 +15,12 @@ from server import play
 from server.errors import Refused
 from server.lobby import create, invitations, open_tables, organiser, rematch, vacancies
 from server.lobby.open_tables import Wanted
-from server.lobby.settings import TimeControl
 from server.play import positions
 from server.play.moderation import Newcomer
 from server.play.powers import Asker
 from server.scheduler import heartbeat, jobs
 from server.store import engine, links
-from server.store.models import Game
+from server.store.models import Game, GameSettings
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support import game_data
@@ -125,16 +124,18 @@ class Year(Company):
             guests, free = guests[:-1], 1
         wish = create.GameRequest(
             organiser=self._guest(host),
-            slug=slug,
             name=f"Table {len(self.lives) + 1}",
-            time_control=TimeControl(
-                self.draw.choice((24, 36, 48)) * 3600, 3600, self.draw.choice(("", "67"))
+            settings=GameSettings(
+                slug,
+                self.draw.choice((24, 36, 48)) * 3600,
+                3600,
+                self.draw.choice(("", "67")),
+                listed=listed,
+                keep_going=self.chance(0.1),
             ),
             players=[self._guest(guest) for guest in guests],
             bots=["greedy"] * (size - 1 - len(guests) - free),
             free=free,
-            listed=listed,
-            keep_going=self.chance(0.1),
         )
         with self.noted():
             game_id = create.create_game(wish, self.now, requester_id=host)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from server.lobby import create
 from server.lobby.settings import TimeControl
 from server.store import engine, links, outbox, people
 from server.store.engine import Base
-from server.store.models import Game, Link, Mail, Person, Seat
+from server.store.models import Game, GameSettings, Link, Mail, Person, Seat
 from server.validation import Guest
 from tests.support.busy_table import elsewhere
 
@@ -22,15 +23,16 @@ DAPHNE = Guest("Daphne", "daphne@example.org")
 
 
 def wish(**more: Any) -> create.GameRequest:
-    """Return the form of a new game by Alice, with changes."""
+    """Return the form of a new game by Alice, with changes of it, its settings or its `time_control`."""
     values: dict[str, Any] = {
         "organiser": ALICE,
-        "slug": "byzanz",
         "name": "The Golden Horn",
-        "time_control": TimeControl(86400),
         "players": (BOB, CHARLIE),
+        **more,
     }
-    return create.GameRequest(**(values | more))
+    chosen = {"slug": "byzanz", **values.pop("time_control", TimeControl(86400))._asdict()}
+    chosen |= {field.name: values.pop(field.name) for field in fields(GameSettings) if field.name in values}
+    return create.GameRequest(settings=GameSettings(**chosen), **values)
 
 
 def token(purpose: links.Purpose, guest: Guest, game_id: str, now: datetime) -> str:

@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import datetime
+from typing import Any
 
+from hypothesis import strategies as st
+
+from byzanz import games
 from server import play
 from server.store import engine, people
-from server.store.models import Block, Game
+from server.store.models import Block, Game, GameSettings
 from tests.conftest import NOW, Table
 from tests.support.ticks import give_to_bots
 
 MODERATOR = "mia@example.org"
+
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "slug": tuple(rules.slug for rules in games.latest() if {3, 4} <= set(rules.seats)),
+    "allowance": (3600, 86400, 100_000),
+    "bank": (0, 7, 172_800),
+    "days_off": ("", "67", "135"),
+    "options": ("{}", '{"short": true}'),
+    "time_zone": ("UTC", "Asia/Kathmandu"),
+    "listed": (False, True),
+    "asks": (0, 90, 98),
+    "keep_going": (False, True),
+    "talk": (False, True),
+}
+"""Values of each setting, for games of three and of four."""
+
+
+def any_settings() -> st.SearchStrategy[GameSettings]:
+    """Return a strategy for the settings of a game; a setting without two values here fails."""
+    assert {name for name, values in CHOICES.items() if len(values) > 1} == {
+        field.name for field in fields(GameSettings)
+    }
+    return st.builds(GameSettings, **{name: st.sampled_from(values) for name, values in CHOICES.items()})
 
 
 def moderator() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
@@ -133,6 +134,40 @@ class Game(Base):
     noted: Mapped[bool] = mapped_column(default=False)
     """Somebody has kept notes here; without words and notes, no page looks for them."""
     seats: Mapped[list[Seat]] = relationship(init=False, order_by="Seat.seat", viewonly=True)
+
+
+@dataclass(frozen=True, slots=True)
+class GameSettings:
+    """What is chosen for a game, and is chosen again when the same people play another.
+
+    Each field is a column of `Game` with the same name: a new setting is a column and a field here.
+    """
+
+    slug: str
+    """Which game."""
+    allowance: int
+    """Seconds for a decision."""
+    bank: int = 0
+    """Seconds in each seat's time bank at the start."""
+    days_off: str = ""
+    """Weekdays on which the game's clocks stop."""
+    options: str = "{}"
+    """Of the rules, as a game keeps them."""
+    time_zone: str = zones.DEFAULT
+    """Of the table, for people who have set none."""
+    listed: bool = False
+    """Shown in the lobby, where anyone may take a free seat."""
+    asks: int = 0
+    """The percentage of decisions that a player who joins must have answered in time; 0: any."""
+    keep_going: bool = False
+    """A day after its end, the next game of the same people is offered by itself."""
+    talk: bool = True
+    """Those seated may talk beside the log."""
+
+    @classmethod
+    def of(cls, game: Game) -> GameSettings:
+        """Return the settings of a game."""
+        return cls(**{field.name: getattr(game, field.name) for field in fields(cls)})
 
 
 class Seat(Base):

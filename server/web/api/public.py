@@ -14,8 +14,10 @@ from server.community.profiles import Profile
 from server.errors import InvalidInput, Refused
 from server.lobby import open_tables
 from server.lobby.open_tables import OfferedSeat, OpenTable
+from server.lobby.settings import TimeControl
 from server.play.lengths import Span
 from server.store import engine
+from server.store.models import GameSettings
 from server.web import http
 from server.web.api.schema import READS, Body, describes
 
@@ -147,9 +149,13 @@ def _offered(offer: OfferedSeat) -> dict[str, Any]:
 
 def _common(row: OpenTable | OfferedSeat, size: int) -> dict[str, Any]:
     game, took = row.game, row.took
-    columns = ("id", "name", "allowance", "bank", "days_off", "asks")
-    return {name: getattr(game, name) for name in columns} | {
-        "game": game.slug,
+    chosen = GameSettings.of(game)
+    return {
+        "id": game.id,
+        "game": chosen.slug,
+        "name": game.name,
+        **TimeControl.of(chosen)._asdict(),
+        "asks": chosen.asks,
         "size": size,
         "took": _lengths(took) if took else None,
     }

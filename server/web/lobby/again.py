@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import flask
 from sqlalchemy.orm import Session
 
-from server.lobby import rematch, settings
-from server.lobby.settings import TimeControl
+from server.lobby import rematch
 from server.play import positions
 from server.store import links
 from server.store.links import SeatAccess
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, GameSettings, Person, Seat
 from server.validation import LONGEST_NAME, Guest
 from server.web.http import seat_access
+from server.web.lobby import pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Group:
         complete: nobody is missing.
         fields: what the form says at first.
         bots: their kinds.
-        options: of the rules.
+        settings: of the game.
     """
 
     token: str
@@ -37,7 +37,7 @@ class Group:
     complete: bool
     fields: dict[str, str]
     bots: Sequence[str]
-    options: str
+    settings: GameSettings
 
     def bots_of(self, count: int, strength: str) -> Sequence[str]:
         """Return the kinds of the bots that the form asks for: those of the last game if nothing was changed."""
@@ -73,31 +73,21 @@ def group_of(session: Session, access: SeatAccess) -> Group:
     others = [seat for seat in ready if seat.person is not None and seat.person_id != host.id]
     complete = len(ready) == len(seats)
     bots = [seat.bot for seat in seats if seat.bot]
-    fields = _fields(game, seats, host.id, len(seats) - len(ready), bots)
-    return Group(links.token(access.link), host, others, complete, fields, bots, game.options)
+    chosen = GameSettings.of(game)
+    fields = pace.fields_of(chosen) | _fields(game, seats, host.id, len(seats) - len(ready), bots)
+    return Group(links.token(access.link), host, others, complete, fields, bots, chosen)
 
 
 def _fields(
     game: Game, seats: Sequence[Seat], host_id: int, missing: int, bots: Sequence[str]
 ) -> dict[str, str]:
-    """Return every setting of the game; seats of missing people are free if all can see the table."""
-    pace = TimeControl(game.allowance, game.bank, game.days_off)
+    """Return what the form says beside the settings; seats of missing people are free if all can see the table."""
     fields = {
         "title": rematch.next_name(game.name, LONGEST_NAME),
-        "game": game.slug,
         "name": next(seat.name for seat in seats if seat.person_id == host_id),
-        "time_zone": game.time_zone,
         "plays": "yes",
         "bots": str(len(bots)),
-        "pace": next((name for name, preset in settings.PRESETS.items() if preset == pace), "own"),
-        "allowance": str(pace.allowance),
-        "bank": str(pace.bank),
-        "listed": "yes" if game.listed else "",
-        "keep_going": "yes" if game.keep_going else "",
-        "talk": "yes" if game.talk else "",
-        "asks": str(game.asks),
         "free": str(missing if game.listed else 0),
     }
     fields |= {"strength": bots[0]} if bots else {}
-    fields |= {f"same_{seat.seat}": "yes" for seat in seats}
-    return fields | {f"day_{day}": "off" for day in game.days_off}
+    return fields | {f"same_{seat.seat}": "yes" for seat in seats}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import flask
 from flask import Blueprint, render_template, url_for
@@ -25,7 +26,7 @@ from server.errors import Crowded, InvalidInput, Refused, TooMany
 from server.lobby import create, open_tables
 from server.lobby import settings as lobby_settings
 from server.store.engine import reading, utc_now
-from server.store.models import Game
+from server.store.models import Game, GameSettings
 from server.validation import Guest
 from server.web.http import csrf, error_page, limiter
 from server.web.lobby import again, home, pace
@@ -105,18 +106,14 @@ def new() -> ResponseReturnValue:
 def _initial_fields() -> dict[str, str]:
     with reading() as session:
         me = login.signed_in(session)
-    return {
+    slug = flask.request.args.get("game", config.offered_games()[0].slug)
+    proposed = GameSettings(slug, *lobby_settings.PRESETS["daily"], time_zone=zone_of(me))
+    return pace.fields_of(proposed) | {
         "title": create.random_game_name(),
-        "game": flask.request.args.get("game", config.offered_games()[0].slug),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
-        "time_zone": zone_of(me),
         "plays": "yes",
-        "talk": "yes",
         "strength": DEFAULT_BOT,
-        "pace": "daily",
-        "allowance": "86400",
-        "bank": "172800",
     }
 
 
@@ -159,25 +156,20 @@ def _read_request(group: Group | None) -> create.GameRequest:
     fields = flask.request.form
     address = group.host.email if group else fields.get("address")
     strength, bots, free = fields.get("strength", DEFAULT_BOT), _read_count("bots"), _read_count("free")
-    asks = pace.read_number("asks", 0)
+    chosen = pace.read_settings(group.settings if group else None)
+    if group and not free:
+        # Its form begins with what its last table asked for, which is nothing to say without a free seat.
+        chosen = replace(chosen, asks=0)
     return create.GameRequest(
         organiser=Guest(fields.get("name", ""), address or ""),
-        slug=fields.get("game", config.offered_games()[0].slug),
         name=fields.get("title", ""),
-        time_control=pace.read_time_control(),
+        settings=chosen,
         players=[*(group.chosen() if group else ()), *_read_friends()],
         bots=group.bots_of(bots, strength) if group else [strength] * bots,
         free=free,
-        time_zone=fields.get("time_zone", "UTC"),
         plays="plays" in fields,
-        listed="listed" in fields,
         language=i18n.current_language(),
         message=fields.get("message", ""),
-        keep_going="keep_going" in fields,
-        # A group's form begins with what its last table asked for, which is nothing to say without a free seat.
-        asks=asks if free or not group else 0,
-        talk="talk" in fields,
-        options=group.options if group and fields.get("game") == group.fields["game"] else "{}",
     )
 
 

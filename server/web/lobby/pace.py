@@ -1,4 +1,4 @@
-"""The time control in a form: what it offers, and what it says."""
+"""A game's settings in a form, and its time control: what it offers, and what it says."""
 
 from __future__ import annotations
 
@@ -6,17 +6,57 @@ from typing import Any
 
 import flask
 
-from server import validation
+from server import config, validation
 from server.errors import InvalidInput
 from server.lobby import settings
 from server.lobby.settings import TimeControl
-from server.store.models import Game
+from server.store.models import Game, GameSettings
 from server.web import submissions
 
 ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
 """Seconds for a decision, as the form offers them."""
 BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400)
 """Seconds beyond them, for a whole game."""
+
+
+def fields_of(chosen: GameSettings) -> dict[str, str]:
+    """Return what the form for a new game says with these settings; its options have no field."""
+    own = TimeControl.of(chosen)
+    return {
+        "game": chosen.slug,
+        "pace": next((name for name, preset in settings.PRESETS.items() if preset == own), "own"),
+        "allowance": str(chosen.allowance),
+        "bank": str(chosen.bank),
+        **{f"day_{day}": "off" for day in chosen.days_off},
+        "time_zone": chosen.time_zone,
+        "listed": "yes" if chosen.listed else "",
+        "asks": str(chosen.asks),
+        "keep_going": "yes" if chosen.keep_going else "",
+        "talk": "yes" if chosen.talk else "",
+    }
+
+
+def read_settings(before: GameSettings | None) -> GameSettings:
+    """Return the settings that the form for a new game says.
+
+    Args:
+        before: those of the finished game that it follows; the same game has the same options again.
+
+    Raises:
+        InvalidInput: as in `read_time_control`, or the percentage is not a whole number.
+    """
+    fields = flask.request.form
+    slug = fields.get("game", config.offered_games()[0].slug)
+    return GameSettings(
+        slug,
+        *read_time_control(),
+        options=before.options if before and before.slug == slug else "{}",
+        time_zone=fields.get("time_zone", "UTC"),
+        listed="listed" in fields,
+        asks=read_number("asks", 0),
+        keep_going="keep_going" in fields,
+        talk="talk" in fields,
+    )
 
 
 def read_time_control() -> TimeControl:
@@ -53,7 +93,8 @@ def changed(game: Game) -> TimeControl:
 
 
 def _stored(game: Game) -> dict[str, str]:
-    return {"allowance": str(game.allowance), "bank": str(game.bank), "days_off": game.days_off}
+    own = TimeControl.of(GameSettings.of(game))
+    return {name: str(value) for name, value in own._asdict().items()}
 
 
 def read_number(name: str, absent: int, field: str | None = None) -> int:

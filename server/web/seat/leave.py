@@ -105,7 +105,7 @@ def play_again(token: str) -> ResponseReturnValue:
     try:
         found = rematch.again(access.game.id, access.link.person_id, utc_now())
     except NotEverybody:
-        return flask.redirect(url_for(".without", token=token), 303)
+        return flask.redirect(url_for(".next_game_form", token=token), 303)
     place = links.url(found.link) if found.link else url_for("game.show", game_id=found.game_id)
     return flask.redirect(place, 303)
 

@@ -56,7 +56,7 @@ def _trial(_number: int) -> object:
 def test_a_limit_holds_at_once(
     app: Flask, monkeypatch: pytest.MonkeyPatch, deed: Callable[[int], object]
 ) -> None:
-    for module in ("notify", "trials"):
+    for module in ("notify", "visitors"):
         monkeypatch.setattr(f"server.lobby.{module}.FROM_NETWORKS", LIMITS)
 
     def ask(number: int) -> object:

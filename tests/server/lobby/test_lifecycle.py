@@ -25,7 +25,7 @@ from server.mail.outgoing.deliver import deliver
 from server.mail.text import quoted
 from server.play.moderation import Newcomer, has_looked
 from server.store import engine, links, log, outbox, people
-from server.store.models import Mail, Person, Turn
+from server.store.models import GameSettings, Mail, Person, Turn
 from server.validation import Guest
 from tests.support.at_once import at_once, wait_until_held_up
 from tests.support.busy_table import elsewhere
@@ -609,7 +609,7 @@ SHORTER = [
 
 def control(game_id: str) -> TimeControl:
     game = game_of(game_id)
-    return TimeControl(game.allowance, game.bank, game.days_off)
+    return TimeControl.of(GameSettings.of(game))
 
 
 def test_the_time_control_is_free_until_somebody_else_has_a_seat(now: datetime) -> None:

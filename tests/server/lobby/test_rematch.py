@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from functools import partial
 
 import pytest
 from flask import Flask
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
@@ -21,13 +22,13 @@ from server.mail import subscriptions
 from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine, links
-from server.store.models import Game, Link, Mail, Person, Rematch, Seat
+from server.store.models import Game, GameSettings, Link, Mail, Person, Rematch, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.busy_table import elsewhere
 from tests.support.invitations import everything, game_of, seats_of
 from tests.support.mails import change, post, text_of
-from tests.support.rematches import block, end, ended, moderator
+from tests.support.rematches import any_settings, block, end, ended, moderator, set_game
 
 Begin = Callable[..., Table]
 pytestmark = pytest.mark.usefixtures("app")
@@ -96,6 +97,20 @@ def test_the_next_game_is_the_same_with_everybody_one_seat_on(over: Begin) -> No
     ]
     assert invitees(made.id) == ["Alice", "Charlie", "Daphne"]
     assert not invitees(made.id, "seated")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(chosen=any_settings())
+@example(chosen=GameSettings("byzanz", 86400, listed=False, asks=90))
+def test_the_next_game_has_the_same_settings(
+    over: Begin, monkeypatch: pytest.MonkeyPatch, chosen: GameSettings
+) -> None:
+    monkeypatch.setattr(notify, "INVITATIONS_A_DAY", 1000)
+    game = over(game_id=f"g{games()}")
+    set_game(game.id, **asdict(chosen))
+    made = GameSettings.of(game_of(again(game)))
+    for field in fields(GameSettings):
+        assert getattr(made, field.name) == getattr(chosen, field.name), field.name
 
 
 def test_whoever_does_not_play_organises_nothing(over: Begin) -> None:
