@@ -23,7 +23,7 @@ from server.mail import deliverability
 from server.play import turns
 from server.store import links, origins, outbox, people
 from server.store.engine import insert, transaction
-from server.store.models import BrowserSession, Game, Link, Mail, Person, Seat
+from server.store.models import BrowserSession, Game, GameStatus, Link, Mail, Person, Seat
 
 COOKIE = "known"
 MAX_AGE = 365 * 24 * 3600
@@ -171,7 +171,7 @@ def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | No
     People who were only named in a form may not: nobody vouches for what a stranger types there.
     """
     seated = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
-    organises = exists().where(Game.organiser_id == Person.id, Game.status != "asked")
+    organises = exists().where(Game.organiser_id == Person.id, Game.status != GameStatus.ASKED)
     may = Person.moderator | seated | organises
     found = session.execute(select(Person.id, may).where(which, Person.email.is_not(None))).first()
     return (found[0], bool(found[1])) if found else (None, False)

@@ -39,6 +39,7 @@ from server.store.models import (
     Alert,
     BrowserSession,
     Game,
+    GameStatus,
     Link,
     Person,
     Reliability,
@@ -85,7 +86,9 @@ def check(session: Session, one_id: int, other_id: int) -> None:
 
 def played(session: Session, person_id: int) -> set[str]:
     """Return the games in which a person has or ever had a seat, but not those that were called off."""
-    seats = select(Seat.game_id).join(Game, Game.id == Seat.game_id).where(Game.status != "cancelled")
+    seats = (
+        select(Seat.game_id).join(Game, Game.id == Seat.game_id).where(Game.status != GameStatus.CANCELLED)
+    )
     sits = seats.where(Seat.person_id == person_id, Seat.status == "seated")
     sat = select(Tenure.game_id).where(Tenure.person_id == person_id)
     # Of games from before tenures were kept, only the link tells.
@@ -146,7 +149,9 @@ def _start_clocks(pair: Pair, undigested: list[tuple[str, int]]) -> None:
 def _running_seats(session: Session, person_id: int) -> list[tuple[str, int]]:
     """Return the seats of a person in running games."""
     seats = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
-    held = seats.where(Seat.person_id == person_id, Seat.status == "seated", Game.status == "running")
+    held = seats.where(
+        Seat.person_id == person_id, Seat.status == "seated", Game.status == GameStatus.RUNNING
+    )
     return [(game_id, seat) for game_id, seat in session.execute(held.order_by(Seat.game_id))]
 
 
@@ -239,7 +244,7 @@ def _one_seat_each(pair: Pair) -> None:
 
 def _free(pair: Pair, game: Game, seat: Seat) -> None:
     """Free a seat that nobody needs any more; its organiser is told as if an invitation had been declined."""
-    told = game.status != "inviting" or game.organiser_id in (pair.kept.id, pair.other.id)
+    told = game.status != GameStatus.INVITING or game.organiser_id in (pair.kept.id, pair.other.id)
     if seat.status == "invited" and not told:
         notify.notify_organiser(pair.session, game, seat, "declined", pair.now)
     seat.status, seat.name, seat.cut, seat.person_id = "free", "", "", None

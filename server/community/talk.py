@@ -35,7 +35,7 @@ from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
 from server.play import notes
 from server.store import outbox
 from server.store.engine import connection_of, transaction
-from server.store.models import WAITING, Block, Game, Link, Mail, Mute, Notes, Person, Seat, Word
+from server.store.models import WAITING, Block, Game, GameStatus, Link, Mail, Mute, Notes, Person, Seat, Word
 from server.store.prepared import Prepared
 from server.store.statements import AnyGame, AnyPerson, AnySeat
 
@@ -306,7 +306,7 @@ def check_open(game: AnyGame, now: datetime) -> None:
     Raises:
         Closed: the game has not begun or ended long ago, or its talk is closed.
     """
-    if game.status not in ("running", "over"):
+    if game.status not in (GameStatus.RUNNING, GameStatus.OVER):
         raise Closed("You can talk at this table once the game has begun.")
     if game.ended_at is not None and now >= game.ended_at + OPEN_AFTER_END:
         raise Closed("This game ended more than 30 days ago; its table talk is closed.")

@@ -20,7 +20,7 @@ from server.lobby.settings import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clea
 from server.play import positions
 from server.store import links, origins, people
 from server.store.engine import transaction
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, GameStatus, Person, Seat
 from server.validation import Guest
 
 # fmt: off
@@ -72,7 +72,7 @@ def wait_for_players(session: Session, game: Game, now: datetime) -> None:
     """Let a locked game with free seats wait for players from now on if it is listed; call it after each change."""
     session.flush()
     free = select(Seat.seat).where(Seat.game_id == game.id, Seat.status == "free").limit(1)
-    waits = game.listed and game.status == "inviting" and session.scalar(free) is not None
+    waits = game.listed and game.status == GameStatus.INVITING and session.scalar(free) is not None
     game.open_until = now + WAITS if waits else None
     if waits:
         game.listed_at = game.listed_at or now
@@ -310,7 +310,7 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
         rules=validation.game_rules(request.slug).version,
         name=request.name,
         organiser_id=persons[request.organiser.address].id,
-        status="asked",
+        status=GameStatus.ASKED,
         allowance=request.time_control.allowance,
         bank=request.time_control.bank,
         days_off=request.time_control.days_off,
@@ -380,9 +380,9 @@ def confirm_game(
     message = None if message is None else validation.clean_message(message)
     with transaction() as session:
         game = lock_organised_game(session, token, now)
-        if game.status == "cancelled":
+        if game.status == GameStatus.CANCELLED:
             raise Closed("This game was called off.")
-        if game.status == "asked":
+        if game.status == GameStatus.ASKED:
             notify.lock_people(session, game)
             host = session.get_one(Person, game.organiser_id)
             host.name, host.accepted = name or notify.requested_name(session, game), True
@@ -406,7 +406,7 @@ def _send_invitations(session: Session, game: Game, host: Person, cut: str, now:
             check_name_free(session, seat, host.name)
             seat.name = host.name
             seat_person(session, game, seat, cut, now)
-    game.status = "inviting"
+    game.status = GameStatus.INVITING
     notify.begin_if_full(session, game, now)
     wait_for_players(session, game, now)
 
@@ -457,7 +457,7 @@ def quick_game(
     with transaction() as session:
         persons = _persons(session, [(guest.address, guest.name) for guest in request.everyone], now)
         game = create_rows(session, request, persons, now)
-        game.status = "inviting"
+        game.status = GameStatus.INVITING
         asked = [seat for seat in positions.seats_of(session, game.id) if seat.person_id is not None]
         notify.lock_people(session, game)
         for seat in asked:

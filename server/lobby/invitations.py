@@ -18,7 +18,7 @@ from server.play import positions
 from server.play.moderation import has_looked
 from server.store import links
 from server.store.engine import transaction
-from server.store.models import Game, Link, Person, Seat
+from server.store.models import Game, GameStatus, Link, Person, Seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Gam
         raise NoSuchLink("This link is not valid.")
     game = play.lock_game(session, link.game_id)
     seat = seat_for(session, game, link.person_id)
-    if game.status == "cancelled":
+    if game.status == GameStatus.CANCELLED:
         raise Closed("This game was called off.")
     if seat is None:
         raise Closed("This seat is no longer reserved for you.")
@@ -86,7 +86,7 @@ def accept(
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction(token) as session:
         game, seat = _lock_invited_seat(session, token, now)
-        if game.status == "inviting" and seat.status != "seated":
+        if game.status == GameStatus.INVITING and seat.status != "seated":
             check_name_free(session, seat, name)
             seat.name = name
             guest = session.get_one(Person, seat.person_id)
@@ -116,7 +116,7 @@ def decline(token: str, now: datetime) -> str:
     """
     with transaction(token) as session:
         game, seat = _lock_invited_seat(session, token, now)
-        if game.status != "inviting":
+        if game.status != GameStatus.INVITING:
             raise Closed("The game has begun; you can no longer decline.")
         withdraw(session, game, seat, now)
         return game.id
@@ -149,7 +149,7 @@ def take_free_seat(
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction(game_id) as session:
         game = play.lock_game(session, game_id)
-        if not game.listed or game.status != "inviting":
+        if not game.listed or game.status != GameStatus.INVITING:
             raise Closed("This game has no free seats.")
         seats = positions.seats_of(session, game.id)
         if any(seat.person_id == person_id for seat in seats):

@@ -16,7 +16,7 @@ from server.lobby.networks import HOUR, Caused, Limits
 from server.play import history, positions
 from server.store import alerts, links, origins, outbox
 from server.store.facts import Fact
-from server.store.models import INVITATION, NO_TURN, WAITING, Game, Mail, Person, Seat
+from server.store.models import INVITATION, NO_TURN, WAITING, Game, GameStatus, Mail, Person, Seat
 
 DAY = timedelta(days=1)
 INVITATIONS = ("invite", "nudge", "held")
@@ -74,7 +74,9 @@ def ask_to_confirm(
     """
     delay = check_crowd(session, now) if limited else 0
     filters = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
-    waiting = select(func.count(Mail.id)).where(*filters, Mail.created_at > now - DAY, Game.status == "asked")
+    waiting = select(func.count(Mail.id)).where(
+        *filters, Mail.created_at > now - DAY, Game.status == GameStatus.ASKED
+    )
     if (session.scalar(waiting) or 0) >= MOST_UNCONFIRMED and limited:
         raise TooMany(
             "%(most)s games under this address are waiting to be confirmed. Confirm one of them or call it off first.",
@@ -353,7 +355,7 @@ def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
     session.flush()
     session.expire_all()  # seats may have been renumbered, and people just seated are not loaded yet
     seats = positions.seats_of(session, game.id)
-    if game.status != "inviting" or any(seat.status != "seated" for seat in seats):
+    if game.status != GameStatus.INVITING or any(seat.status != "seated" for seat in seats):
         return False
     play.begin(session, game.id, now)
     for seat in seats:

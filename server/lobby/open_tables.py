@@ -19,7 +19,7 @@ from server.play import lengths
 from server.play.lengths import Kind, Span
 from server.store import outbox
 from server.store.engine import reading, transaction
-from server.store.models import NO_TURN, Game, Mail, Person, Seat, Wish
+from server.store.models import NO_TURN, Game, GameStatus, Mail, Person, Seat, Wish
 
 A_PAGE = 20
 """Tables on one page."""
@@ -213,7 +213,7 @@ def offered_seats(session: Session, which: Wanted, reader_id: int | None) -> lis
     query = (
         select(Game, Seat)
         .join(Seat, Seat.game_id == Game.id)
-        .where(Seat.offered_at.is_not(None), Game.status == "running", Game.quarantine.is_(None))
+        .where(Seat.offered_at.is_not(None), Game.status == GameStatus.RUNNING, Game.quarantine.is_(None))
         .where(*_like(which), *_without(_hidden(session, reader_id)))
     )
     if which.size is not None:

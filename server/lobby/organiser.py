@@ -17,7 +17,7 @@ from server.lobby.settings import TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, Mail, Seat
+from server.store.models import Game, GameStatus, Mail, Seat
 from server.validation import Guest
 
 NUDGE_AFTER = timedelta(hours=48)
@@ -37,9 +37,9 @@ def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
     """Open a transaction on a locked game that is still inviting."""
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if game.status == "asked":
+        if game.status == GameStatus.ASKED:
             raise Closed("Send the invitations first.")
-        if game.status != "inviting":
+        if game.status != GameStatus.INVITING:
             raise Closed("The game has begun or was called off; its seats can no longer change.")
         yield session, game
         wait_for_players(session, game, now)
@@ -198,18 +198,18 @@ def cancel(token: str, now: datetime) -> None:
     """Cancel the game and tell the people who were emailed about it. Cancelling twice changes nothing."""
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if game.status not in {"asked", "inviting", "cancelled"}:
+        if game.status not in {GameStatus.ASKED, GameStatus.INVITING, GameStatus.CANCELLED}:
             raise Closed("The game has begun; only a moderator can end it.")
-        if game.status != "cancelled":
+        if game.status != GameStatus.CANCELLED:
             cancel_locked(session, game, now)
 
 
 def cancel_locked(session: Session, game: Game, now: datetime, why: str = "cancelled") -> None:
     """Cancel a locked game that has not begun; `why` as in the mail `cancelled`."""
     for seat in positions.seats_of(session, game.id):
-        if game.status == "inviting":
+        if game.status == GameStatus.INVITING:
             notify.notify_cancelled(session, game, seat, why, now)
-    game.status = "cancelled"
+    game.status = GameStatus.CANCELLED
     game.ended_at, game.keep_going, game.open_until = now, False, None
     rematch.forget(session, game.id)
 
@@ -226,7 +226,7 @@ def set_keep_going(token: str, keep: bool, now: datetime) -> None:
     """Offer the next game by itself a day after the end of this one, or let it be."""
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if game.status == "cancelled":
+        if game.status == GameStatus.CANCELLED:
             raise Closed("This game was called off.")
         if not rematch.may_keep_going(session, game, now):
             raise Closed("It is too late to change this. Start the next game from the result page.")
@@ -245,7 +245,7 @@ def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
     pace = clean_time_control(pace)
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if game.status not in {"asked", "inviting"}:
+        if game.status not in {GameStatus.ASKED, GameStatus.INVITING}:
             raise Closed("The game has begun or was called off; its time control can no longer change.")
         seated = [seat for seat in positions.seats_of(session, game.id) if seat.status == "seated"]
         others = [seat for seat in seated if seat.person_id not in (None, game.organiser_id)]
@@ -265,7 +265,7 @@ def set_talk(token: str, allowed: bool, now: datetime) -> None:
     """
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if allowed and game.status not in ("asked", "inviting"):
+        if allowed and game.status not in (GameStatus.ASKED, GameStatus.INVITING):
             raise Closed("The game has begun. Only a moderator can open its table talk again.")
         game.talk = allowed
 
@@ -285,7 +285,7 @@ def _unanswered(now: datetime) -> Select[str, int | None]:
         Mail.created_at >= Seat.invited_at,
     )
     # Both are tested seat by seat, and the status is no bound value, so that the planner sees the index of invitations.
-    inviting = exists().where(Game.id == Seat.game_id, Game.status == "inviting")
+    inviting = exists().where(Game.id == Seat.game_id, Game.status == GameStatus.INVITING)
     invited = (Seat.status == literal_column("'invited'"), Seat.invited_at <= now - NUDGE_AFTER)
     query = select(Seat.game_id, Seat.person_id).where(*invited, inviting, ~nudged)
     return query.order_by(Seat.invited_at)

@@ -18,7 +18,7 @@ from server.play.moderation import has_looked
 from server.play.powers import Asker
 from server.store import links, log
 from server.store.engine import transaction
-from server.store.models import Game, Link, Person, Seat, Tenure
+from server.store.models import Game, GameStatus, Link, Person, Seat, Tenure
 
 FIRST_DECISIONS = 3
 """Who takes a seat and leaves before so many decisions may not take another for a while."""
@@ -48,7 +48,7 @@ def vacancies(session: Session, game: Game, *, by_player: bool) -> list[Vacancy]
     seats = [
         seat for seat in positions.seats_of(session, game.id) if seat.autopilot and seat.person_id is not None
     ]
-    if game.status != "running" or not seats:
+    if game.status != GameStatus.RUNNING or not seats:
         return []
     since = play.absent_since(session, game.id)
     return [
@@ -111,7 +111,13 @@ def offered_seat(
 ) -> tuple[Game, Seat] | None:
     """Return an offered seat; None if it is not offered to this reader, whatever the reason."""
     game, seat = session.get(Game, game_id), session.get(Seat, (game_id, number))
-    if game is None or seat is None or seat.offered_at is None or game.status != "running" or game.quarantine:
+    if (
+        game is None
+        or seat is None
+        or seat.offered_at is None
+        or game.status != GameStatus.RUNNING
+        or game.quarantine
+    ):
         return None
     return None if reader_id is not None and _is_blocked(session, game, reader_id) else (game, seat)
 

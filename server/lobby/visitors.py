@@ -17,7 +17,7 @@ from server.lobby.settings import ONE_DAY
 from server.play import positions
 from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, GameStatus, Person, Seat
 from server.validation import Guest
 
 LOGGER = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ def start(
             visitor = session.get_one(Person, person_id)
         request = GameRequest(Guest(visitor.name, ""), slug, create.random_game_name(), ONE_DAY, bots=bots)
         game = create_rows(session, request, {"": visitor}, now)
-        game.organiser_id, game.trial, game.status = None, True, "inviting"
+        game.organiser_id, game.trial, game.status = None, True, GameStatus.INVITING
         game.origin = origins.current()
         own = positions.seats_of(session, game.id)[0]
         seat_person(session, game, own, create.random_cut(), now, uncut=True)
@@ -77,7 +77,7 @@ def _check_crowd(session: Session, now: datetime) -> None:
         TooMany: their networks, or all visitors together, have too many.
     """
     left = exists().where(Seat.game_id == Game.id, Seat.left)
-    played = (Game.status == "running") & ~left
+    played = (Game.status == GameStatus.RUNNING) & ~left
     query = select(Game.origin, Game.created_at, played).where(Game.trial, Game.created_at > now - HOUR)
     rows = [(Caused(origin, at), goes_on) for origin, at, goes_on in session.execute(query)]
     started, going_on = [each for each, _ in rows], [each for each, goes_on in rows if goes_on]

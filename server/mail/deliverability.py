@@ -22,7 +22,7 @@ from server.play.powers import Asker
 from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Mail, Person, Seat
+from server.store.models import Game, GameStatus, Mail, Person, Seat
 from server.store.statements import AnyMail
 
 # ---- envelope senders ----
@@ -142,7 +142,7 @@ def delivery_failed(
     if cause != "ours" and not causes.is_full(str(diagnostic)):
         fact = Fact("address_refused" if lasting else "address_silent", {"said": why})
         alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
-    if mail.kind != "refused" and game.status != "cancelled":
+    if mail.kind != "refused" and game.status != GameStatus.CANCELLED:
         _notify(session, game, mail, person, why, stopped, now)
 
 

@@ -17,7 +17,18 @@ from server.config import settings
 from server.play import autopilot, positions, turns
 from server.scheduler import heartbeat
 from server.store import alerts, people
-from server.store.models import NO_TURN, AddressChange, Alert, Game, IncomingMail, Mail, Person, Seat, Turn
+from server.store.models import (
+    NO_TURN,
+    AddressChange,
+    Alert,
+    Game,
+    GameStatus,
+    IncomingMail,
+    Mail,
+    Person,
+    Seat,
+    Turn,
+)
 
 NEWEST = 5
 """How many of the newest emails are listed."""
@@ -104,7 +115,7 @@ def _to_move(session: Session, game: Game, now: datetime) -> Iterator[str]:
         )
         for mail in session.scalars(told.where(Mail.kind.in_(("turn", "remind"))).order_by(Mail.id)):
             yield f"  Email {mail.id} ({mail.kind}) to person {mail.person_id}: {_fate(mail, now)}."
-    if not found and game.status == "running":
+    if not found and game.status == GameStatus.RUNNING:
         yield "Nobody is to move."
 
 
@@ -162,7 +173,10 @@ def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
         where = f"game {game.id}, seat {seat.seat}"
         yield f"To move in {where}, since {_at(turn.opened_at)}: {_clock(session, game, turn)}."
     seats = select(Seat.game_id, Seat.seat, Game.status).join(Game, Game.id == Seat.game_id)
-    seats = seats.where(Seat.person_id == person.id, Game.status.in_(("asked", "inviting", "running")))
+    seats = seats.where(
+        Seat.person_id == person.id,
+        Game.status.in_((GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING)),
+    )
     held = session.execute(seats.order_by(Game.created_at)).all()
     for game_id, number, status in held:
         yield f"Seat {number} in game {game_id} ({status})."

@@ -31,9 +31,9 @@ from server.community import results
 from server.config import settings
 from server.mail import deliverability
 from server.ops import checks
-from server.scheduler import heartbeat, jobs
+from server.scheduler import heartbeat
 from server.store import alerts, engine, migrate, processes, totals
-from server.store.models import WAITING, Alert, Game, Heartbeat, Mail, Turn
+from server.store.models import WAITING, Alert, Game, GameStatus, Heartbeat, Mail, Turn
 from server.web import http
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _counter(
 
 def _of_games(session: Session, stored: Mapping[str, int]) -> Iterator[Metric]:
     games = GaugeMetricFamily("byzanz_games", "Games by status, ten minutes old.", labels=["status"])
-    for status in jobs.STATUSES:
+    for status in GameStatus:
         games.add_metric([status], stored.get(f"games:{status}", 0))
     yield games
     yield _gauge("byzanz_open_turns", "Open turns, ten minutes old.", stored.get("turns:open", 0))

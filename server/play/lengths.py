@@ -10,7 +10,7 @@ from sqlalchemy import Select, func, literal, literal_column, select, union_all
 from sqlalchemy.orm import Session
 
 from server.play import positions
-from server.store.models import Entry, Game, Seat
+from server.store.models import Entry, Game, GameStatus, Seat
 from server.store.statements import AnySeat
 
 ENOUGH, MOST = 5, 30
@@ -72,7 +72,10 @@ def estimate(session: Session, game: Game, seats: Sequence[AnySeat]) -> Estimate
     people = select(Seat.game_id).where(Seat.person_id.is_not(None))
     several = people.group_by(Seat.game_id).having(func.count() > 1)
     ended = select(Game.id, Game.allowance, Game.started_at, Game.ended_at).where(
-        Game.slug == game.slug, Game.status == "over", Game.started_at.is_not(None), Game.id.in_(several)
+        Game.slug == game.slug,
+        Game.status == GameStatus.OVER,
+        Game.started_at.is_not(None),
+        Game.id.in_(several),
     )
     found = session.execute(ended.order_by(Game.ended_at.desc()).limit(MOST)).all()
     decisions = positions.rules_of(game).decisions
@@ -115,7 +118,7 @@ def _ended(kind: Kind) -> Select[Any]:
     people = seats.where(Seat.person_id.is_not(None))
     like = (Game.slug == kind.slug, Game.allowance == kind.allowance, Game.bank == kind.bank)
     # The status is no bound value, so that the planner sees the index.
-    over = (Game.status == literal_column("'over'"), Game.started_at.is_not(None))
+    over = (Game.status == literal_column(f"'{GameStatus.OVER}'"), Game.started_at.is_not(None))
     newest = (
         select(
             Game.slug,

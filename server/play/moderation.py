@@ -22,7 +22,7 @@ from server.play.running import quarantine_if_broken
 from server.store import links, log, people
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.models import Entry, ModeratorAction, Turn
+from server.store.models import Entry, GameStatus, ModeratorAction, Turn
 from server.store.statements import AnyGame, SeatRow
 from server.validation import whole_number
 
@@ -102,7 +102,7 @@ def write(table: Table, act: Act, seat: int | None = None) -> int:
 def record_only(table: Table, position: Position, act: Act, seat: int | None = None) -> int:
     """Write the entry of an act that leaves the position as it is, and return its seq."""
     seq = write(table, act, seat)
-    if table.game.status == "running":
+    if table.game.status == GameStatus.RUNNING:
         positions.save(table, position)
     return seq
 
@@ -364,7 +364,7 @@ def carry_out(table: Table, act: Act) -> int:
         Refused: the act is not possible in the present state of the game.
     """
     verb = act.words[0]
-    if table.game.status == "over" and verb in AFTER_THE_END:
+    if table.game.status == GameStatus.OVER and verb in AFTER_THE_END:
         return write(table, act)
     if table.game.quarantine:
         return _repair(table, act)

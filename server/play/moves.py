@@ -22,7 +22,7 @@ from server.play.running import quarantine_if_broken
 from server.store import log
 from server.store.engine import stamp, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Seat
+from server.store.models import Game, GameStatus, Seat
 
 LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
@@ -54,7 +54,9 @@ def set_time_control(game: Game, allowance: int, bank: int, days_off: str) -> No
         bank: seconds for each seat.
         days_off: weekdays on which no time counts, as ISO numbers.
     """
-    assert game.status in ("asked", "inviting"), "the clocks of a game that has begun stay as they are"
+    assert game.status in (GameStatus.ASKED, GameStatus.INVITING), (
+        "the clocks of a game that has begun stay as they are"
+    )
     game.allowance, game.bank, game.days_off = allowance, bank, days_off
 
 
@@ -67,7 +69,7 @@ def begin(session: Session, game_id: str, now: datetime) -> None:
     with running.in_hand(session, game_id, now) as table:
         game = table.game
         rules = positions.rules_of(game)
-        game.status = "running"
+        game.status = GameStatus.RUNNING
         game.started_at = now
         for seat in table.seats:
             seat.bank = game.bank

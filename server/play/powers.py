@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 from server.errors import Closed, InvalidInput
 from server.play.notes import kept
-from server.store.models import Block, Game, Link, ModeratorAction, Person, Seat, Tenure
+from server.store.models import Block, Game, GameStatus, Link, ModeratorAction, Person, Seat, Tenure
 
 ERASE_MODERATOR = "erase_mod"
 """The erasure of another moderator; a moderator who used it never counts as the only one."""
@@ -42,7 +42,7 @@ NEVER = frozenset({"!look", "!void", "!replace"}) | ERASING
 """What a moderator with a stake can never do, even if there is no other moderator."""
 ABOUT_PEOPLE = frozenset({"silence"}) | ERASING
 """Powers over a person at all their tables."""
-UNFINISHED = ("inviting", "running")
+UNFINISHED = (GameStatus.INVITING, GameStatus.RUNNING)
 LONGEST_REASON = 500
 
 PLAYS = kept("%(reason)s (the moderator, who plays seat %(seat)s)")

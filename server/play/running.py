@@ -23,7 +23,7 @@ from server.play.positions import NO_RULES, Broken, NoRules, Position
 from server.store import alerts, log
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.models import Game
+from server.store.models import Game, GameStatus
 from server.store.statements import TurnRow
 
 OWN_TURN_DELAY = 120
@@ -231,7 +231,7 @@ def advance(
 def finish(table: Table, outcome: Outcome, now: datetime) -> None:
     """End a game: store its result, close its turns and orders, and email everybody."""
     game = table.game
-    game.status = "over"
+    game.status = GameStatus.OVER
     game.ended_at = now
     game.paused = False
     game.result = json.dumps(
@@ -317,7 +317,7 @@ def _release(table: Table, since: datetime, now: datetime) -> None:
     game = table.game
     game.quarantine = None
     alerts.clear(table.session, _alert(table), now)
-    if game.status != "running":
+    if game.status != GameStatus.RUNNING:
         return
     position = positions.current(table)
     for turn in table.turns.values():

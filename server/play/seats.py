@@ -15,7 +15,7 @@ from server.play.moderation import Act, Newcomer, has_looked, replace
 from server.play.running import quarantine_if_broken
 from server.store import links, log
 from server.store.engine import parse_stamp, transaction
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, GameStatus, Person, Seat
 from server.store.statements import AnySeat
 
 ABSENT = timedelta(hours=72)
@@ -129,7 +129,7 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
         _forget_origin(session, game_id)
         table.sit(seat, person, now)
         seat.name = name
-        if table.game.status == "running":
+        if table.game.status == GameStatus.RUNNING:
             position = running.position(table)
             seats = frozenset({seat.seat})
             running.advance(table, position, position.state, now, mover=seat.seat, restart=seats)
@@ -151,7 +151,7 @@ def end_trial(game_id: str, now: datetime) -> bool:
         for seat in table.seats:
             if seat.person_id is not None:
                 links.revoke(session, seat.person_id, game_id, now)
-        if table.game.status == "running" and not table.game.quarantine:
+        if table.game.status == GameStatus.RUNNING and not table.game.quarantine:
             position = running.position(table)
             table.append(seat=None, by="clock", move="!abandon", now=now)
             positions.save(table, position)

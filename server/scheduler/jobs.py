@@ -31,7 +31,7 @@ from server.play.positions import NoRules
 from server.scheduler import heartbeat
 from server.store import alerts, outbox, people, submissions, totals
 from server.store.engine import reading, truncate_log
-from server.store.models import Game, Seat, Turn
+from server.store.models import Game, GameStatus, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
 DUE_AT_ONCE = 200
@@ -41,7 +41,6 @@ RESULTS_AT_ONCE = 50
 RULES_AT_ONCE = 200
 COUNTED_AGAIN = 300
 """Seconds after which all games may be counted again."""
-STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 BOTS_AT_ONCE = 50
 THINKING = 1.0
 """Seconds that a bot which searches may take for a move."""
@@ -325,11 +324,11 @@ def tick_figures(now: datetime) -> int:
             return 0
         statuses = session.execute(select(Game.status, func.count()).group_by(Game.status))
         found = {status: n for status, n in statuses}  # noqa: C416 - dict() does not know a row for a pair
-        for status in STATUSES:
+        for status in GameStatus:
             totals.note(f"games:{status}", found.get(status, 0))
         totals.note("turns:open", session.scalar(select(func.count()).select_from(Turn)) or 0)
         running = select(func.count()).select_from(Seat).join(Game, Game.id == Seat.game_id)
-        on_autopilot = running.where(Seat.autopilot, Game.status == "running")
+        on_autopilot = running.where(Seat.autopilot, Game.status == GameStatus.RUNNING)
         totals.note("seats:autopilot", session.scalar(on_autopilot) or 0)
     totals.note("counted", int(now.timestamp()))
     return 0

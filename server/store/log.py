@@ -17,7 +17,7 @@ from server.config import settings
 from server.store import alerts, models, statements
 from server.store.engine import connection_of, reading, transaction
 from server.store.facts import Fact
-from server.store.models import Alert, Game
+from server.store.models import Alert, Game, GameStatus
 from server.store.statements import AnyGame
 
 NO_END = (1 << 31) - 1
@@ -120,7 +120,7 @@ def last_moves(session: Session, person_id: int) -> dict[str, int]:
         select(entry.game_id, func.max(entry.seq))
         .join(seat, (seat.game_id == entry.game_id) & (seat.seat == entry.seat))
         .join(game, game.id == entry.game_id)
-        .where(seat.person_id == person_id, game.status == "running")
+        .where(seat.person_id == person_id, game.status == GameStatus.RUNNING)
         .where(entry.by == "player", ~entry.move.like("!%"))
         .group_by(entry.game_id)
     )

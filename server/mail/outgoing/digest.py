@@ -24,7 +24,7 @@ from server.play import clock, positions, turns
 from server.play.positions import Broken
 from server.store import log, outbox
 from server.store.engine import reading, transaction
-from server.store.models import Game, Mail, Person, Seat, Turn
+from server.store.models import Game, GameStatus, Mail, Person, Seat, Turn
 from server.store.statements import AnyMail
 
 LOGGER = logging.getLogger(__name__)
@@ -212,7 +212,7 @@ def _ended(session: Session, mail: AnyMail, now: datetime) -> list[dict[str, Any
     """Return the games of a digest's reader that have ended since the last one, with the heads of their logs."""
     own = (Seat.game_id == Game.id, Seat.person_id == mail.person_id, Seat.status == "seated")
     lately = select(Game).join(Seat, and_(*own)).where(Game.ended_at > now - ENDED_LATELY)
-    games = session.scalars(lately.where(Game.status == "over").order_by(Game.ended_at, Game.id))
+    games = session.scalars(lately.where(Game.status == GameStatus.OVER).order_by(Game.ended_at, Game.id))
     return [{"game": one_line(game.name), "head": game.head, "hash": game.head_hash} for game in games]
 
 

@@ -24,7 +24,7 @@ from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Game, Link, Person, Seat
+from server.store.models import Game, GameStatus, Link, Person, Seat
 from server.validation import whole_number
 from server.web import locale, submissions
 from server.web.http import GAME_ID, browser, csrf, limiter, unknown_link
@@ -208,7 +208,7 @@ def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
     query = (
         select(Game, Seat)
         .join(Seat, Seat.game_id == Game.id)
-        .where(Seat.person_id == me.id, Game.status.in_(("inviting", "running")))
+        .where(Seat.person_id == me.id, Game.status.in_((GameStatus.INVITING, GameStatus.RUNNING)))
         .order_by(Game.created_at.desc())
     )
     return [

@@ -22,7 +22,7 @@ from server.play import history, positions, standing_orders
 from server.play.history import Timeline
 from server.store import log
 from server.store.engine import parse_stamp
-from server.store.models import StandingOrder
+from server.store.models import GameStatus, StandingOrder
 from server.store.statements import AnyGame
 from server.validation import whole_number
 
@@ -286,7 +286,7 @@ def jumps(openings: Mapping[Heading, int]) -> dict[str, list[tuple[str, int]]]:
 
 def _orders_at(session: Session, game: AnyGame, at: int) -> Collection[StandingOrder]:
     """Return the sealed orders that were active after an entry; they are hidden until the game is over."""
-    if game.status != "over":
+    if game.status != GameStatus.OVER:
         return []
     left = standing_orders.of_game(session, game.id)
     return [row for row in left if row.left_seq <= at and (row.ended_seq is None or at < row.ended_seq)]

@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from server.play import turns
 from server.play.turns import Times
 from server.store import links, log
-from server.store.models import Game, Link, Person, Seat, Standing, Turn
+from server.store.models import Game, GameStatus, Link, Person, Seat, Standing, Turn
 
-ALIVE = ("asked", "inviting", "running")
+ALIVE = (GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING)
 """The states of games that are listed."""
 MOST_FINISHED = 3
 """Finished games that are listed."""
@@ -55,12 +55,16 @@ class OwnGame:
     def rank(self) -> int:
         """0 if the person is to move, 1 if they are to accept an invitation or to confirm a game, else 2."""
         invited = self.seat is not None and self.seat.status == "invited"
-        return 0 if self.awaited else 1 if invited or self.game.status == "asked" else 2
+        return 0 if self.awaited else 1 if invited or self.game.status == GameStatus.ASKED else 2
 
     @property
     def urgency(self) -> tuple[int, bool, datetime]:
         """What games are sorted by: their rank, the waiting tables last, then the time left."""
-        return self.rank, self.game.status != "running", self.times.allowance_end if self.times else NEVER
+        return (
+            self.rank,
+            self.game.status != GameStatus.RUNNING,
+            self.times.allowance_end if self.times else NEVER,
+        )
 
 
 def own_games(session: Session, me: Person) -> list[OwnGame]:
@@ -120,7 +124,9 @@ def finished_games(session: Session, me: Person) -> Sequence[Row[Game, int | Non
     held = select(Seat.game_id).where(Seat.person_id == me.id)
     own = (Standing.game_id == Game.id) & (Standing.person_id == me.id)
     query = (
-        select(Game, Standing.place).outerjoin(Standing, own).where(Game.id.in_(held), Game.status == "over")
+        select(Game, Standing.place)
+        .outerjoin(Standing, own)
+        .where(Game.id.in_(held), Game.status == GameStatus.OVER)
     )
     return session.execute(query.order_by(Game.ended_at.desc(), Game.id).limit(MOST_FINISHED)).unique().all()
 
@@ -133,13 +139,13 @@ def _entry_url(
     Args:
         live: their newest live link for each game and purpose.
     """
-    playing = seat is not None and game.status == "running"
+    playing = seat is not None and game.status == GameStatus.RUNNING
     entries = ["seat"] if playing else ["organise", "invite"] if game.organiser_id == me.id else ["invite"]
     # The organiser of a table that keeps going was invited by the server, and got no other link.
     for purpose in entries:
         if (game.id, purpose) in live:
             return links.url(live[game.id, purpose])
-    if seat is not None and seat.status == "seated" and game.status == "inviting" and game.listed:
+    if seat is not None and seat.status == "seated" and game.status == GameStatus.INVITING and game.listed:
         return url_for("joining.free_seat", game_id=game.id)  # who joined there was not invited
     return url_for("game.show", game_id=game.id) if playing else None
 

@@ -25,7 +25,7 @@ from server.mail import subscriptions
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Link, Mail, Person, Seat
+from server.store.models import Game, GameStatus, Link, Mail, Person, Seat
 from server.web.http import csrf, limiter, note_presence, unknown_link
 from server.web.lobby import pace
 
@@ -114,7 +114,7 @@ def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
 def seat_url(session: Session, person_id: int | None, game_id: str) -> str | None:
     """Return the URL of a person's seat in a running game, None before the game has begun."""
     game = session.get_one(Game, game_id)
-    if game.status != "running":
+    if game.status != GameStatus.RUNNING:
         return None
     filters = (Link.purpose == "seat", Link.person_id == person_id, Link.game_id == game_id)
     link = session.scalar(select(Link).where(*filters, Link.revoked_at.is_(None)).limit(1))

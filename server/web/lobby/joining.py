@@ -15,7 +15,7 @@ from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import create, invitations, settings
 from server.play import history, lengths, positions
 from server.store.engine import reading, utc_now
-from server.store.models import Game
+from server.store.models import Game, GameStatus
 from server.web.http import GAME_ID, limiter
 from server.web.lobby import invitations as invitation_pages
 
@@ -60,7 +60,7 @@ def ask_link(game_id: str) -> ResponseReturnValue:
     """Mail a sign-in link to the address in the form, known or not, for it leads back to the table with a free seat."""
     address = flask.request.form.get("address", "")
     with reading() as session:
-        open_game = _listed_game(session, game_id).status == "inviting"
+        open_game = _listed_game(session, game_id).status == GameStatus.INVITING
     try:
         login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=open_game)
     except (InvalidInput, TooMany) as refusal:
@@ -72,7 +72,7 @@ def ask_link(game_id: str) -> ResponseReturnValue:
 
 def _listed_game(session: Session, game_id: str) -> Game:
     game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-    if game is None or not game.listed or game.status == "asked":
+    if game is None or not game.listed or game.status == GameStatus.ASKED:
         flask.abort(404)
     return game
 
@@ -93,7 +93,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             shown=invitation_pages.shown_of(session, seats),
             me=me,
             is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
-            free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
+            free=sum(seat.status == "free" for seat in seats) if game.status == GameStatus.INVITING else 0,
             length=lengths.estimate(session, game, seats),
             title=games.title_of(game.slug),
             name=form.get("name", me.name if me else ""),
