@@ -15,7 +15,7 @@ import grimp
 import pytest
 
 from byzanz.games import latest
-from server.store.models import GameStatus
+from server.store.models import GameStatus, SeatStatus
 from tests.support.folders import ROOT
 
 PACKAGES = ("byzanz", "server", "benchmarks")
@@ -175,7 +175,7 @@ def test_a_named_game_is_found(line: str) -> None:
     assert named_games("server/community/results.py", f"def f():\n    '''{line}'''") == []
 
 
-STATES: Mapping[str, frozenset[str]] = {"status": frozenset(GameStatus)}
+STATES: Mapping[str, frozenset[str]] = {"status": frozenset([*GameStatus, *SeatStatus])}
 """Attributes whose texts are members of a StrEnum."""
 
 
@@ -233,6 +233,7 @@ def test_no_module_compares_a_state_with_a_text() -> None:
             """over = Game.status == literal_column(f"'{GameStatus.OVER}'")""",
         ),
         ('game.trial, game.status = True, "over"', "game.trial, game.status = True, GameStatus.OVER"),
+        ('seat.status, seat.cut = "free", ""', 'seat.status, seat.cut = SeatStatus.FREE, ""'),
         ('Game(status="asked")', "Game(status=GameStatus.ASKED)"),
         ('match game.status:\n  case "over": pass', "match game.status:\n  case GameStatus.OVER: pass"),
     ],

@@ -23,7 +23,7 @@ from server.mail import deliverability
 from server.play import turns
 from server.store import links, origins, outbox, people
 from server.store.engine import insert, transaction
-from server.store.models import BrowserSession, Game, GameStatus, Link, Mail, Person, Seat
+from server.store.models import BrowserSession, Game, GameStatus, Link, Mail, Person, Seat, SeatStatus
 
 COOKIE = "known"
 MAX_AGE = 365 * 24 * 3600
@@ -170,7 +170,7 @@ def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | No
 
     People who were only named in a form may not: nobody vouches for what a stranger types there.
     """
-    seated = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
+    seated = exists().where(Seat.person_id == Person.id, Seat.status == SeatStatus.SEATED)
     organises = exists().where(Game.organiser_id == Person.id, Game.status != GameStatus.ASKED)
     may = Person.moderator | seated | organises
     found = session.execute(select(Person.id, may).where(which, Person.email.is_not(None))).first()
@@ -334,7 +334,7 @@ def _still_open(session: Session, link: Link | None, to_seat: bool) -> links.Pur
         return "organise" if game.organiser_id == owner else None
     if seat is None:
         return None
-    return "seat" if game.started_at and seat.status == "seated" else "invite"
+    return "seat" if game.started_at and seat.status == SeatStatus.SEATED else "invite"
 
 
 def sign_in(person_id: int, browser: str, now: datetime, link: str = "") -> None:

@@ -44,6 +44,7 @@ from server.store.models import (
     Person,
     Reliability,
     Seat,
+    SeatStatus,
     Tenure,
     Wish,
 )
@@ -89,7 +90,7 @@ def played(session: Session, person_id: int) -> set[str]:
     seats = (
         select(Seat.game_id).join(Game, Game.id == Seat.game_id).where(Game.status != GameStatus.CANCELLED)
     )
-    sits = seats.where(Seat.person_id == person_id, Seat.status == "seated")
+    sits = seats.where(Seat.person_id == person_id, Seat.status == SeatStatus.SEATED)
     sat = select(Tenure.game_id).where(Tenure.person_id == person_id)
     # Of games from before tenures were kept, only the link tells.
     opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == "seat")
@@ -150,7 +151,7 @@ def _running_seats(session: Session, person_id: int) -> list[tuple[str, int]]:
     """Return the seats of a person in running games."""
     seats = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
     held = seats.where(
-        Seat.person_id == person_id, Seat.status == "seated", Game.status == GameStatus.RUNNING
+        Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, Game.status == GameStatus.RUNNING
     )
     return [(game_id, seat) for game_id, seat in session.execute(held.order_by(Seat.game_id))]
 
@@ -245,9 +246,9 @@ def _one_seat_each(pair: Pair) -> None:
 def _free(pair: Pair, game: Game, seat: Seat) -> None:
     """Free a seat that nobody needs any more; its organiser is told as if an invitation had been declined."""
     told = game.status != GameStatus.INVITING or game.organiser_id in (pair.kept.id, pair.other.id)
-    if seat.status == "invited" and not told:
+    if seat.status == SeatStatus.INVITED and not told:
         notify.notify_organiser(pair.session, game, seat, "declined", pair.now)
-    seat.status, seat.name, seat.cut, seat.person_id = "free", "", "", None
+    seat.status, seat.name, seat.cut, seat.person_id = SeatStatus.FREE, "", "", None
     seat.invited_at = seat.answered_at = None
     seat.silent = seat.uncut = False
     pair.session.flush()
@@ -258,7 +259,7 @@ def _seats(person_id: int) -> Select[Seat]:
     return select(Seat).where(Seat.person_id == person_id)
 
 
-WORTH = ("free", "declined", "invited", "seated")
+WORTH = (SeatStatus.FREE, SeatStatus.DECLINED, SeatStatus.INVITED, SeatStatus.SEATED)
 """What a seat means to its person, the least first."""
 
 

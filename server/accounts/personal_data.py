@@ -52,6 +52,7 @@ from server.store.models import (
     Presence,
     Reliability,
     Seat,
+    SeatStatus,
     Standing,
     StandingOrder,
     Tenure,
@@ -194,7 +195,7 @@ def _leave_running_games(person_id: int, now: datetime, why: str | None) -> None
     theirs = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
     with reading() as session:
         held = theirs.where(
-            Seat.person_id == person_id, Seat.status == "seated", Game.status == GameStatus.RUNNING
+            Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, Game.status == GameStatus.RUNNING
         )
         seats = session.execute(held.order_by(Seat.game_id)).all()
     for game_id, seat in seats:
@@ -391,7 +392,7 @@ def _blocked(person_id: int) -> Iterator[dict[str, Any]]:
 def _started(person_id: int) -> Iterator[tuple[str, int]]:
     """Yield the seats of a person in games that have begun."""
     with reading() as session:
-        theirs = (Seat.person_id == person_id, Seat.status == "seated", Game.started_at.is_not(None))
+        theirs = (Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, Game.started_at.is_not(None))
         query = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id).where(*theirs)
         found = [(game_id, seat) for game_id, seat in session.execute(query.order_by(Seat.game_id))]
     yield from found

@@ -20,7 +20,7 @@ from server.lobby.settings import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clea
 from server.play import positions
 from server.store import links, origins, people
 from server.store.engine import transaction
-from server.store.models import Game, GameStatus, Person, Seat
+from server.store.models import Game, GameStatus, Person, Seat, SeatStatus
 from server.validation import Guest
 
 # fmt: off
@@ -71,7 +71,7 @@ WAITS = timedelta(days=21)
 def wait_for_players(session: Session, game: Game, now: datetime) -> None:
     """Let a locked game with free seats wait for players from now on if it is listed; call it after each change."""
     session.flush()
-    free = select(Seat.seat).where(Seat.game_id == game.id, Seat.status == "free").limit(1)
+    free = select(Seat.seat).where(Seat.game_id == game.id, Seat.status == SeatStatus.FREE).limit(1)
     waits = game.listed and game.status == GameStatus.INVITING and session.scalar(free) is not None
     game.open_until = now + WAITS if waits else None
     if waits:
@@ -101,7 +101,7 @@ def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None
         taken: the names at the table.
     """
     seat.name = validation.unique_name(bot_name(kind, taken), taken)
-    seat.bot, seat.cut, seat.status = kind, seat.name, "seated"
+    seat.bot, seat.cut, seat.status = kind, seat.name, SeatStatus.SEATED
     seat.person_id, seat.uncut, seat.answered_at = None, False, now
 
 
@@ -115,7 +115,7 @@ def seat_person(
         cut: their cut of the deck, validated.
         uncut: they were not asked; the cut is the server's offer, and no email says what was fixed before it.
     """
-    seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
+    seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, SeatStatus.SEATED, now
     seat.silent = False
     game.cuts_made += 1
     seat.cut_number = game.cuts_made
@@ -337,14 +337,16 @@ def _seats(request: GameRequest, game: Game, persons: Mapping[str, Person], now:
     for number, guest in enumerate(request.guests):
         taken.append(validation.unique_name(guest.name, taken))
         person_id = persons[guest.address].id
-        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=person_id)
+        yield Seat(
+            game_id=game.id, seat=number, name=taken[-1], status=SeatStatus.INVITED, person_id=person_id
+        )
     for number, kind in enumerate(request.bots, len(request.guests)):
-        seat = Seat(game_id=game.id, seat=number, name="", status="free")
+        seat = Seat(game_id=game.id, seat=number, name="", status=SeatStatus.FREE)
         seat_bot(seat, kind, taken, now)
         taken.append(seat.name)
         yield seat
     for number in range(len(taken), len(taken) + request.free):
-        yield Seat(game_id=game.id, seat=number, name="", status="free")
+        yield Seat(game_id=game.id, seat=number, name="", status=SeatStatus.FREE)
 
 
 def confirm_game(
@@ -396,7 +398,7 @@ def confirm_game(
 
 
 def _send_invitations(session: Session, game: Game, host: Person, cut: str, now: datetime) -> None:
-    invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
+    invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == SeatStatus.INVITED]
     others = [seat for seat in invited if seat.person_id != host.id]
     notify.check_invitations(session, host.id, len(others), now)
     for seat in invited:

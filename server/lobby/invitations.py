@@ -18,7 +18,7 @@ from server.play import positions
 from server.play.moderation import has_looked
 from server.store import links
 from server.store.engine import transaction
-from server.store.models import Game, GameStatus, Link, Person, Seat
+from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def accept(
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction(token) as session:
         game, seat = _lock_invited_seat(session, token, now)
-        if game.status == GameStatus.INVITING and seat.status != "seated":
+        if game.status == GameStatus.INVITING and seat.status != SeatStatus.SEATED:
             check_name_free(session, seat, name)
             seat.name = name
             guest = session.get_one(Person, seat.person_id)
@@ -124,9 +124,9 @@ def decline(token: str, now: datetime) -> str:
 
 def withdraw(session: Session, game: Game, seat: Seat, now: datetime) -> None:
     """Give up a seat, or decline the invitation to it, in a locked game that has not begun."""
-    if seat.status != "declined":
-        answer = "left" if seat.status == "seated" else "declined"
-        seat.status, seat.cut, seat.answered_at = "declined", "", now
+    if seat.status != SeatStatus.DECLINED:
+        answer = "left" if seat.status == SeatStatus.SEATED else "declined"
+        seat.status, seat.cut, seat.answered_at = SeatStatus.DECLINED, "", now
         ends = rematch.stop_if_declined(session, game)
         notify.notify_organiser(session, game, seat, answer, now, ends=ends)
         wait_for_players(session, game, now)
@@ -156,7 +156,7 @@ def take_free_seat(
             raise Closed("You already have a seat or an invitation at this table.")
         if has_looked(session, game.id, person_id):
             raise Closed("You have viewed hidden hands in this game, so you cannot take a seat.")
-        free = next((seat for seat in seats if seat.status == "free"), None)
+        free = next((seat for seat in seats if seat.status == SeatStatus.FREE), None)
         if free is None or blocks.at_table(session, game, person_id):  # nobody is told of a block
             raise Closed("All seats are taken.")
         check_asked(session, game, person_id)

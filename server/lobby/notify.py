@@ -16,7 +16,7 @@ from server.lobby.networks import HOUR, Caused, Limits
 from server.play import history, positions
 from server.store import alerts, links, origins, outbox
 from server.store.facts import Fact
-from server.store.models import INVITATION, NO_TURN, WAITING, Game, GameStatus, Mail, Person, Seat
+from server.store.models import INVITATION, NO_TURN, WAITING, Game, GameStatus, Mail, Person, Seat, SeatStatus
 
 DAY = timedelta(days=1)
 INVITATIONS = ("invite", "nudge", "held")
@@ -175,7 +175,7 @@ def _is_proven(session: Session, host_id: int | None) -> bool:
     """Whether somebody has accepted an invitation of this organiser before: they keep a share of their own."""
     held = select(Seat.seat).join(Game, Game.id == Seat.game_id).join(Person, Person.id == Seat.person_id)
     theirs = held.where(Game.organiser_id == host_id, Seat.person_id != host_id, ~Game.trial)
-    accepted = theirs.where(Seat.status == "seated", Person.accepted)
+    accepted = theirs.where(Seat.status == SeatStatus.SEATED, Person.accepted)
     return host_id is not None and session.scalar(accepted.limit(1)) is not None
 
 
@@ -289,14 +289,16 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
     """Tell a person who was emailed about a seat that it is gone; the organiser only if it was not their own doing."""
     if seat.person_id is None or (seat.person_id == game.organiser_id and why != "expired"):
         return
-    if seat.status not in {"invited", "seated"} or (seat.status == "invited" and seat.invited_at is None):
+    if seat.status not in {SeatStatus.INVITED, SeatStatus.SEATED} or (
+        seat.status == SeatStatus.INVITED and seat.invited_at is None
+    ):
         return
-    if seat.status == "invited" and not _has_heard(session, seat):
+    if seat.status == SeatStatus.INVITED and not _has_heard(session, seat):
         return
     person = session.get_one(Person, seat.person_id)
     if person.unreachable and person.retry_at is None:  # such an email would only be rejected as well
         return
-    if seat.status == "invited" and is_kept_from(session, game, seat.person_id):
+    if seat.status == SeatStatus.INVITED and is_kept_from(session, game, seat.person_id):
         return
     outbox.enqueue(
         session,
@@ -355,7 +357,7 @@ def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
     session.flush()
     session.expire_all()  # seats may have been renumbered, and people just seated are not loaded yet
     seats = positions.seats_of(session, game.id)
-    if game.status != GameStatus.INVITING or any(seat.status != "seated" for seat in seats):
+    if game.status != GameStatus.INVITING or any(seat.status != SeatStatus.SEATED for seat in seats):
         return False
     play.begin(session, game.id, now)
     for seat in seats:

@@ -17,7 +17,7 @@ from server.lobby.settings import TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, GameStatus, Mail, Seat
+from server.store.models import Game, GameStatus, Mail, Seat, SeatStatus
 from server.validation import Guest
 
 NUDGE_AFTER = timedelta(hours=48)
@@ -54,7 +54,7 @@ def keep_open(token: str, now: datetime) -> None:
 def _open_seat(session: Session, game: Game, number: int) -> Seat:
     """Return a seat that nobody has taken yet."""
     seat = _seat(session, game, number)
-    if seat.status == "seated":
+    if seat.status == SeatStatus.SEATED:
         raise Closed("%(name)s has taken this seat.", name=seat.name)
     return seat
 
@@ -74,7 +74,7 @@ def drop(token: str, number: int, now: datetime) -> None:
 
 def _free(session: Session, game: Game, seat: Seat, now: datetime) -> None:
     notify.notify_cancelled(session, game, seat, "withdrawn", now)
-    seat.status, seat.name, seat.cut = "free", "", ""
+    seat.status, seat.name, seat.cut = SeatStatus.FREE, "", ""
     seat.person_id = seat.bot = seat.invited_at = seat.answered_at = None
     seat.uncut = seat.silent = False
 
@@ -83,7 +83,7 @@ def remind(token: str, number: int, now: datetime) -> None:
     """Remind a person of their invitation, a day after the last mail at the earliest."""
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
-        if seat.status != "invited" or seat.person_id is None:
+        if seat.status != SeatStatus.INVITED or seat.person_id is None:
             raise Closed("Nobody is invited to this seat.")
         recent = select(Mail.id).where(
             Mail.kind.in_(notify.INVITATIONS),
@@ -115,7 +115,7 @@ def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
         if seat.person_id != person.id:
             _free(session, game, seat, now)
         seat.name = validation.unique_name(name, [other.name for other in others])
-        seat.person_id, seat.status = person.id, "invited"
+        seat.person_id, seat.status = person.id, SeatStatus.INVITED
         notify.invite(session, seat, now)
 
 
@@ -123,10 +123,10 @@ def invite_again(token: str, number: int, now: datetime) -> None:
     """Invite a person who has declined once more; they can decline again."""
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
-        if seat.status != "declined" or seat.person_id is None:
+        if seat.status != SeatStatus.DECLINED or seat.person_id is None:
             raise Closed("Nobody has declined this seat.")
         notify.check_invitations(session, game.organiser_id, 1, now)
-        seat.status, seat.answered_at = "invited", None
+        seat.status, seat.answered_at = SeatStatus.INVITED, None
         notify.invite(session, seat, now)
 
 
@@ -171,7 +171,7 @@ def fill_all(token: str, bot: str, now: datetime) -> bool:
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
         for seat in seats:
-            if seat.status == "free":
+            if seat.status == SeatStatus.FREE:
                 seat_bot(seat, kind, [other.name for other in seats], now)
         return notify.begin_if_full(session, game, now)
 
@@ -184,10 +184,10 @@ def start(token: str, now: datetime) -> None:
     """
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
-        seated = [seat for seat in seats if seat.status == "seated"]
+        seated = [seat for seat in seats if seat.status == SeatStatus.SEATED]
         validation.check_player_count(positions.rules_of(game), len(seated), "start")
         for seat in seats:
-            if seat.status != "seated":
+            if seat.status != SeatStatus.SEATED:
                 notify.notify_cancelled(session, game, seat, "started", now)
                 session.delete(seat)
         renumber(session, game, [seat.seat for seat in seated])
@@ -247,7 +247,7 @@ def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
         game = lock_organised_game(session, token, now)
         if game.status not in {GameStatus.ASKED, GameStatus.INVITING}:
             raise Closed("The game has begun or was called off; its time control can no longer change.")
-        seated = [seat for seat in positions.seats_of(session, game.id) if seat.status == "seated"]
+        seated = [seat for seat in positions.seats_of(session, game.id) if seat.status == SeatStatus.SEATED]
         others = [seat for seat in seated if seat.person_id not in (None, game.organiser_id)]
         if others and not pace.gives_at_least(TimeControl(game.allowance, game.bank, game.days_off)):
             raise Closed(
@@ -286,7 +286,7 @@ def _unanswered(now: datetime) -> Select[str, int | None]:
     )
     # Both are tested seat by seat, and the status is no bound value, so that the planner sees the index of invitations.
     inviting = exists().where(Game.id == Seat.game_id, Game.status == GameStatus.INVITING)
-    invited = (Seat.status == literal_column("'invited'"), Seat.invited_at <= now - NUDGE_AFTER)
+    invited = (Seat.status == literal_column(f"'{SeatStatus.INVITED}'"), Seat.invited_at <= now - NUDGE_AFTER)
     query = select(Seat.game_id, Seat.person_id).where(*invited, inviting, ~nudged)
     return query.order_by(Seat.invited_at)
 

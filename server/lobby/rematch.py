@@ -23,7 +23,7 @@ from server.lobby.settings import TimeControl
 from server.play import positions
 from server.store import links, log
 from server.store.engine import reading, transaction
-from server.store.models import Game, GameStatus, Link, Person, Rematch, Seat
+from server.store.models import Game, GameStatus, Link, Person, Rematch, Seat, SeatStatus
 from server.validation import Guest
 
 OFFERED_AFTER = timedelta(days=1)
@@ -174,7 +174,7 @@ def next_name(name: str, most: int = LONGEST_NAME) -> str:
 
 def _invite(session: Session, game: Game, host_id: int, now: datetime, *, seated: bool) -> None:
     notify.lock_people(session, game)
-    seats = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
+    seats = [seat for seat in positions.seats_of(session, game.id) if seat.status == SeatStatus.INVITED]
     own = [seat for seat in seats if seated and seat.person_id == host_id]
     notify.check_invitations(session, host_id, len(seats) - len(own), now)
     for seat in seats:
@@ -196,7 +196,7 @@ def _place(session: Session, game: Game, person_id: int, now: datetime) -> Link 
     seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
     if game.status != GameStatus.INVITING:
         return links.existing(session, "seat", person_id, game.id) if seat else None
-    if game.organiser_id == person_id and (seat is None or seat.status == "seated"):
+    if game.organiser_id == person_id and (seat is None or seat.status == SeatStatus.SEATED):
         return links.link_for(session, "organise", person_id, game.id, now)
     return links.link_for(session, "invite", person_id, game.id, now) if seat else None
 

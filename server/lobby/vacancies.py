@@ -18,7 +18,7 @@ from server.play.moderation import has_looked
 from server.play.powers import Asker
 from server.store import links, log
 from server.store.engine import transaction
-from server.store.models import Game, GameStatus, Link, Person, Seat, Tenure
+from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus, Tenure
 
 FIRST_DECISIONS = 3
 """Who takes a seat and leaves before so many decisions may not take another for a while."""
@@ -157,7 +157,12 @@ def take(game_id: str, number: int, person_id: int, name: str, now: datetime) ->
 def _url_of_own(session: Session, game: Game, number: int, person_id: int) -> str | None:
     """Return the address of a seat that this person holds: they have pressed the button that took it twice."""
     seat = session.get(Seat, (game.id, number))
-    own = seat is not None and seat.person_id == person_id and seat.status == "seated" and not seat.left
+    own = (
+        seat is not None
+        and seat.person_id == person_id
+        and seat.status == SeatStatus.SEATED
+        and not seat.left
+    )
     link = links.existing(session, "seat", person_id, game.id) if own else None
     return links.url(link) if link else None
 

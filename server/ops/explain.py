@@ -27,6 +27,7 @@ from server.store.models import (
     Mail,
     Person,
     Seat,
+    SeatStatus,
     Turn,
 )
 
@@ -141,7 +142,7 @@ def _seat(seat: Seat) -> str:
         return f"the bot {seat.bot}"
     if seat.person_id is None:
         return seat.status
-    invited = f" {_at(seat.invited_at)}" if seat.status == "invited" else ""
+    invited = f" {_at(seat.invited_at)}" if seat.status == SeatStatus.INVITED else ""
     notes = [f"person {seat.person_id}, {seat.status}{invited}"]
     notes += ["has left"] if seat.left else ["on autopilot"] if seat.autopilot else []
     notes += [f"missed {_times(seat.missed, 'deadline')} in a row"] if seat.missed else []

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from server.store import links, outbox, statements, totals
 from server.store.engine import connection_of, stamp
-from server.store.models import Absence, Person, StandingOrder, Tenure
+from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
 from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
@@ -86,7 +86,8 @@ class Table:
     def seat_of(self, person_id: int) -> SeatRow | None:
         """Return the seat that a person holds, or None."""
         return next(
-            (seat for seat in self.seats if seat.person_id == person_id and seat.status == "seated"), None
+            (seat for seat in self.seats if seat.person_id == person_id and seat.status == SeatStatus.SEATED),
+            None,
         )
 
     def sit(self, seat: SeatRow, person: Person, now: datetime) -> None:

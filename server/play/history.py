@@ -18,7 +18,7 @@ from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from server.play import positions
 from server.play.positions import Broken, Position
 from server.store import log
-from server.store.models import Game, GameStatus
+from server.store.models import Game, GameStatus, SeatStatus
 from server.store.statements import AnyGame, AnySeat
 
 
@@ -168,7 +168,7 @@ def header_of(session: Session, game_id: str) -> record.Header:
 
 def fixed_cuts(seats: Iterable[AnySeat]) -> dict[str, str]:
     """The fingerprints of the cuts that have been made so far, by name, in seat order (docs/formats.md §3)."""
-    made = [seat for seat in seats if seat.status == "seated"]
+    made = [seat for seat in seats if seat.status == SeatStatus.SEATED]
     return {seat.name: chance.fingerprint(seat.game_id, seat.cut) for seat in made}
 
 

@@ -40,6 +40,7 @@ from server.store.models import (
     Mail,
     Person,
     Seat,
+    SeatStatus,
     Snapshot,
     StandingOrder,
     Turn,
@@ -223,7 +224,7 @@ turn, order, away = Turn.__mapper__.c, StandingOrder.__mapper__.c, Absence.__map
 entry, snapshot, link = Entry.__mapper__.c, Snapshot.__mapper__.c, Link.__mapper__.c
 mail, alert = Mail.__mapper__.c, Alert.__mapper__.c
 repeated = Entry.__table__.alias("repeated").c
-SEATED = seat.status == literal_column("'seated'")
+SEATED = seat.status == literal_column(f"'{SeatStatus.SEATED}'")
 """Not a bound value: one that might fit the condition of an index makes SQLite plan the statement anew each time."""
 
 

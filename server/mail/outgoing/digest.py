@@ -24,7 +24,7 @@ from server.play import clock, positions, turns
 from server.play.positions import Broken
 from server.store import log, outbox
 from server.store.engine import reading, transaction
-from server.store.models import Game, GameStatus, Mail, Person, Seat, Turn
+from server.store.models import Game, GameStatus, Mail, Person, Seat, SeatStatus, Turn
 from server.store.statements import AnyMail
 
 LOGGER = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ def _longest_waiting(session: Session, person_ids: Sequence[int]) -> dict[int, t
         select(Seat.person_id, Turn.opened_at, Game.time_zone)
         .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
         .join(Game, Game.id == Seat.game_id)
-        .where(Seat.person_id.in_(person_ids), Seat.status == "seated", ~Seat.silent, ~Game.trial)
+        .where(Seat.person_id.in_(person_ids), Seat.status == SeatStatus.SEATED, ~Seat.silent, ~Game.trial)
         .order_by(Turn.opened_at, Turn.game_id)
     )
     found: dict[int, tuple[datetime, str]] = {}
@@ -147,7 +147,7 @@ def start_overdue_clocks(now: datetime) -> int:
         exists().where(  # tested turn by turn: the planner must not start from all seats of all readers
             Seat.game_id == Turn.game_id,
             Seat.seat == Turn.seat,
-            Seat.status == "seated",
+            Seat.status == SeatStatus.SEATED,
             ~Seat.silent,
             Game.id == Turn.game_id,
             ~Game.trial,
@@ -210,7 +210,7 @@ def overview_context(
 
 def _ended(session: Session, mail: AnyMail, now: datetime) -> list[dict[str, Any]]:
     """Return the games of a digest's reader that have ended since the last one, with the heads of their logs."""
-    own = (Seat.game_id == Game.id, Seat.person_id == mail.person_id, Seat.status == "seated")
+    own = (Seat.game_id == Game.id, Seat.person_id == mail.person_id, Seat.status == SeatStatus.SEATED)
     lately = select(Game).join(Seat, and_(*own)).where(Game.ended_at > now - ENDED_LATELY)
     games = session.scalars(lately.where(Game.status == GameStatus.OVER).order_by(Game.ended_at, Game.id))
     return [{"game": one_line(game.name), "head": game.head, "hash": game.head_hash} for game in games]

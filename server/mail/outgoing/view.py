@@ -26,7 +26,7 @@ from server.mail.text import one_line
 from server.play import history, lengths, notes, positions, standing_orders, turns
 from server.play.game import Table
 from server.store import facts, links, log, mail_kinds, outbox
-from server.store.models import Game, Link, Person, Rematch, Seat
+from server.store.models import Game, Link, Person, Rematch, Seat, SeatStatus
 from server.store.statements import AnyGame, AnyMail, AnyPerson, LinkRow
 
 ANSWER_WITHIN = timedelta(days=2)
@@ -240,7 +240,7 @@ def template_context(
     """Build the context for a mail's templates; of a game it holds only what the reader may know."""
     context: dict[str, Any] = {
         "kind": rows.mail.kind,
-        "seated": rows.seat is not None and rows.seat.status == "seated",
+        "seated": rows.seat is not None and rows.seat.status == SeatStatus.SEATED,
         "name": one_line(rows.person.name),
         "details": _details(rows.mail),
         "link": mail_links.link,
@@ -329,7 +329,7 @@ def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
             "title": title_of(game.slug),
             "game": one_line(game.name),
             "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
-            "free": sum(seat.status == "free" for seat in positions.seats_of(session, game.id)),
+            "free": sum(seat.status == SeatStatus.FREE for seat in positions.seats_of(session, game.id)),
             "link": f"{settings().base_url}/join/{game.id}",
         }
         for game in games
@@ -442,7 +442,7 @@ def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
     """Return the result of an incoming mail line by line, and what has happened in the game since."""
     given, slug = outbox.details(rows.mail), rows.game.slug if rows.game else ""
     since: list[record.Entry] = []
-    seated = rows.seat is not None and rows.seat.status == "seated"
+    seated = rows.seat is not None and rows.seat.status == SeatStatus.SEATED
     if seated and rows.seat and rows.game and rows.mail.seq and not rows.game.quarantine:
         since = _entries(session, rows.game, rows.seat.seat, rows.mail.seq - 1)
     return {

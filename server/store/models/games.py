@@ -16,7 +16,6 @@ from server.store.models.people import Person
 
 _UNCOUNTED = "started_at IS NOT NULL AND ended_at IS NOT NULL AND counted_at IS NULL"
 _ON_HOLD = "quarantine IS NOT NULL"
-_INVITED = "status = 'invited'"
 _OFFERED = "offered_at IS NOT NULL"
 
 
@@ -148,8 +147,20 @@ class Game(Base):
     seats: Mapped[list[Seat]] = relationship(init=False, order_by="Seat.seat", viewonly=True)
 
 
+class SeatStatus(StrEnum):
+    """Whose a seat is before the game begins; stored as the same text."""
+
+    FREE = "free"
+    INVITED = "invited"
+    SEATED = "seated"
+    DECLINED = "declined"
+
+
+_INVITED = f"status = '{SeatStatus.INVITED}'"
+
+
 class Seat(Base):
-    """A seat of a game. `status`: free, invited, seated, declined. Its number may change until the game begins."""
+    """A seat of a game. `status` is a `SeatStatus`. Its number may change until the game begins."""
 
     __tablename__ = "seat"
     __table_args__ = (

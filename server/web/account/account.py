@@ -24,7 +24,7 @@ from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Game, GameStatus, Link, Person, Seat
+from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus
 from server.validation import whole_number
 from server.web import locale, submissions
 from server.web.http import GAME_ID, browser, csrf, limiter, unknown_link
@@ -214,7 +214,7 @@ def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
     return [
         (game, seat)
         for game, seat in session.execute(query).unique()
-        if seat.status != "invited" or not notify.is_kept_from(session, game, me.id)
+        if seat.status != SeatStatus.INVITED or not notify.is_kept_from(session, game, me.id)
     ]
 
 

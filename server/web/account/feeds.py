@@ -23,7 +23,7 @@ from server.mail.text import one_line
 from server.play import turns
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Link, Person, Seat, Turn
+from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus, Turn
 
 blueprint = Blueprint("feeds", __name__)
 
@@ -131,7 +131,9 @@ def _games(session: Session, person_id: int, now: datetime) -> Sequence[FeedItem
     query = (
         select(Game)
         .join(Seat, Seat.game_id == Game.id)
-        .where(Seat.person_id == person_id, Seat.status == "seated", alive, Game.quarantine.is_(None))
+        .where(
+            Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, alive, Game.quarantine.is_(None)
+        )
         .order_by(due_first, Game.started_at.desc(), Game.id)
         .limit(max(MOST_GAMES, len(open_turns)))
     )

@@ -22,7 +22,7 @@ from server.i18n.characters import shown
 from server.play import history
 from server.play.positions import why_on_hold
 from server.store.engine import reading
-from server.store.models import Game, GameStatus, Seat
+from server.store.models import Game, GameStatus, Seat, SeatStatus
 from server.web.http import GAME_ID, costly, error_page, limiter
 
 blueprint = Blueprint("verify", __name__)
@@ -149,7 +149,7 @@ def _finished_games(session: Session) -> Sequence[Game]:
     """Return the newest finished games that are listed in the lobby, and those of the signed-in person."""
     known: ColumnElement[bool] = Game.listed.is_(True)
     if (me := login.signed_in(session)) is not None:
-        seats = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status == "seated")
+        seats = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status == SeatStatus.SEATED)
         known = known | Game.id.in_(seats)
     query = select(Game).where(Game.status == GameStatus.OVER, Game.quarantine.is_(None), known)
     return session.scalars(query.order_by(Game.ended_at.desc()).limit(MOST_OFFERED)).all()

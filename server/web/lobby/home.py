@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from server.play import turns
 from server.play.turns import Times
 from server.store import links, log
-from server.store.models import Game, GameStatus, Link, Person, Seat, Standing, Turn
+from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus, Standing, Turn
 
 ALIVE = (GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING)
 """The states of games that are listed."""
@@ -54,7 +54,7 @@ class OwnGame:
     @property
     def rank(self) -> int:
         """0 if the person is to move, 1 if they are to accept an invitation or to confirm a game, else 2."""
-        invited = self.seat is not None and self.seat.status == "invited"
+        invited = self.seat is not None and self.seat.status == SeatStatus.INVITED
         return 0 if self.awaited else 1 if invited or self.game.status == GameStatus.ASKED else 2
 
     @property
@@ -69,7 +69,7 @@ class OwnGame:
 
 def own_games(session: Session, me: Person) -> list[OwnGame]:
     """Return their unfinished games, the most urgent first."""
-    held = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != "declined")
+    held = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != SeatStatus.DECLINED)
     ids = select(Game.id).where((Game.organiser_id == me.id) | Game.id.in_(held), Game.status.in_(ALIVE))
     games = session.scalars(select(Game).where(Game.id.in_(ids)).order_by(Game.created_at.desc())).unique()
     seats: dict[str, list[Seat]] = defaultdict(list)
@@ -84,7 +84,9 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
     found = []
     for game in games:
         table, to_move = seats[game.id], asked[game.id]
-        own = next((seat for seat in table if seat.person_id == me.id and seat.status != "declined"), None)
+        own = next(
+            (seat for seat in table if seat.person_id == me.id and seat.status != SeatStatus.DECLINED), None
+        )
         url = _entry_url(me, game, own, live)
         if url is None:
             continue
@@ -102,7 +104,7 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
                 news=game.head - last.get(game.id, game.head),
                 url=url,
                 host=next((seat.name for seat in others if seat.person_id == game.organiser_id), None),
-                seated=sum(seat.status == "seated" for seat in table),
+                seated=sum(seat.status == SeatStatus.SEATED for seat in table),
                 size=len(table),
             )
         )
@@ -145,7 +147,12 @@ def _entry_url(
     for purpose in entries:
         if (game.id, purpose) in live:
             return links.url(live[game.id, purpose])
-    if seat is not None and seat.status == "seated" and game.status == GameStatus.INVITING and game.listed:
+    if (
+        seat is not None
+        and seat.status == SeatStatus.SEATED
+        and game.status == GameStatus.INVITING
+        and game.listed
+    ):
         return url_for("joining.free_seat", game_id=game.id)  # who joined there was not invited
     return url_for("game.show", game_id=game.id) if playing else None
 

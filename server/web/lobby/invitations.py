@@ -25,7 +25,7 @@ from server.mail import subscriptions
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Link, Mail, Person, Seat
+from server.store.models import Game, GameStatus, Link, Mail, Person, Seat, SeatStatus
 from server.web.http import csrf, limiter, note_presence, unknown_link
 from server.web.lobby import pace
 
@@ -69,7 +69,9 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
 
 def shown_of(session: Session, seats: Sequence[Seat]) -> dict[int, reliability.Shown]:
     """Return how those who are seated answer, by person."""
-    seated = [seat.person_id for seat in seats if seat.status == "seated" and seat.person_id is not None]
+    seated = [
+        seat.person_id for seat in seats if seat.status == SeatStatus.SEATED and seat.person_id is not None
+    ]
     return reliability.shown(session, seated)
 
 
@@ -175,7 +177,8 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             own=own,
             mails=_mails(session, game),
             reminded=next(
-                (seat for seat in seats if str(seat.seat) == reminded and seat.status == "invited"), None
+                (seat for seat in seats if str(seat.seat) == reminded and seat.status == SeatStatus.INVITED),
+                None,
             ),
             remindable=utc_now() - organiser.REMINDER_INTERVAL,
             title=rules.title,
@@ -186,9 +189,9 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             hours=form or {"time_zone": game.time_zone},
             zone=zone_of(host, game),
             zones=validation.time_zones(),
-            invitation=_own_invitation(session, game) if own and own.status == "invited" else None,
+            invitation=_own_invitation(session, game) if own and own.status == SeatStatus.INVITED else None,
             may_keep_going=rematch.may_keep_going(session, game, utc_now()),
-            may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
+            may_start=sum(seat.status == SeatStatus.SEATED for seat in seats) in rules.seats,
             bots=tuple(BOTS),
             vacancies=vacancies.vacancies(session, game, by_player=False),
             now=utc_now(),

@@ -24,7 +24,7 @@ from server.play import positions
 from server.play.positions import Broken
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Person
+from server.store.models import Game, Person, SeatStatus
 from server.web.http import costly, csrf, limiter, unknown_link
 
 blueprint = Blueprint("tables", __name__)
@@ -47,7 +47,9 @@ def _page(which: Wanted, refusal: Refused | None) -> str:
         reader = me.id if me else None
         found, more = open_tables.open_tables(session, which, reader, page)
         offered = open_tables.offered_seats(session, which, reader) if page == 1 else []
-        people = {seat.person_id for table in found for seat in table.seats if seat.status == "seated"}
+        people = {
+            seat.person_id for table in found for seat in table.seats if seat.status == SeatStatus.SEATED
+        }
         return render_template(
             "lobby/tables.html",
             me=me,
