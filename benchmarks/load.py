@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 from benchmarks.servers import Plan, post_request
 from byzanz import chance, umpire
 from byzanz.games import rules_of
+from byzanz.record import Cause
 from server import create_app, play
 from server.config import Settings
 from server.lobby import create
@@ -177,11 +178,11 @@ def lengthen(game_id: str, length: int) -> int:
         position = positions.current(table)
         seat = min(position.awaited)
         while table.game.head < length - 3:
-            passed = table.append(seat=seat, by="player", move="pass", now=now)
+            passed = table.append(seat=seat, by=Cause.PLAYER, move="pass", now=now)
             for act in (f"!void {passed.seq}", "!pause", "!resume"):
-                table.append(seat=None, by="moderator", move=act, now=now, note="to measure")
+                table.append(seat=None, by=Cause.MODERATOR, move=act, now=now, note="to measure")
         while table.game.head < length:
-            table.append(seat=None, by="moderator", move="!note", now=now, note="to measure")
+            table.append(seat=None, by=Cause.MODERATOR, move="!note", now=now, note="to measure")
         positions.save(table, position)
     return seat
 

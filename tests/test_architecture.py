@@ -15,6 +15,7 @@ import grimp
 import pytest
 
 from byzanz.games import latest
+from byzanz.record import Cause
 from server.store.models import GameStatus, SeatStatus
 from tests.support.folders import ROOT
 
@@ -175,7 +176,10 @@ def test_a_named_game_is_found(line: str) -> None:
     assert named_games("server/community/results.py", f"def f():\n    '''{line}'''") == []
 
 
-STATES: Mapping[str, frozenset[str]] = {"status": frozenset([*GameStatus, *SeatStatus])}
+STATES: Mapping[str, frozenset[str]] = {
+    "status": frozenset([*GameStatus, *SeatStatus]),
+    "by": frozenset(Cause),
+}
 """Attributes whose texts are members of a StrEnum."""
 
 
@@ -234,6 +238,8 @@ def test_no_module_compares_a_state_with_a_text() -> None:
         ),
         ('game.trial, game.status = True, "over"', "game.trial, game.status = True, GameStatus.OVER"),
         ('seat.status, seat.cut = "free", ""', 'seat.status, seat.cut = SeatStatus.FREE, ""'),
+        ('own = entry.by == "player"', "own = entry.by == Cause.PLAYER"),
+        ('append(by="clock", move="!pause")', 'append(by=Cause.CLOCK, move="!pause")'),
         ('Game(status="asked")', "Game(status=GameStatus.ASKED)"),
         ('match game.status:\n  case "over": pass', "match game.status:\n  case GameStatus.OVER: pass"),
     ],

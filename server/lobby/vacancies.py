@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from byzanz.record import Cause
 from server import play, validation
 from server.community import blocks
 from server.errors import Closed, NoSuchLink, TooMany
@@ -203,6 +204,6 @@ def _left_lately(session: Session, person_id: int, now: datetime) -> list[tuple[
     times = log.times(session, [(game_id, end) for game_id, _, _, end in ended])
     late = [held for held in ended if times[held[0], held[3]] > now - NO_OTHER]
     games = {held[0] for held in late}
-    taken = {(act.game_id, act.seq) for act in log.acts(session, games, "!replace") if act.by == "player"}
+    taken = {(act.game_id, act.seq) for act in log.acts(session, games, "!replace") if act.by == Cause.PLAYER}
     left = {(act.game_id, act.seq) for act in log.acts(session, games, "!leave")}
     return [held for held in late if (held[0], held[2]) in taken and (held[0], held[3]) in left]

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import record
+from byzanz.record import Cause
 from server.store import links, outbox, statements, totals
 from server.store.engine import connection_of, stamp
 from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
@@ -101,7 +102,7 @@ class Table:
         self,
         *,
         seat: int | None,
-        by: str,
+        by: Cause,
         move: str,
         now: datetime,
         note: str | None = None,
@@ -112,7 +113,7 @@ class Table:
 
         Args:
             seat: from 0; None for chance and for the whole table.
-            by: the cause, one of docs/formats.md §2.
+            by: the cause.
             move: the canonical text.
             note: why; public for good.
             request_id: the client's id for this request, unique for a game's seat.
@@ -224,7 +225,7 @@ class Table:
                 statement.run(run, values)
 
 
-ANSWERS = ("player", "order", "clock", "autopilot")
+ANSWERS = (Cause.PLAYER, Cause.ORDER, Cause.CLOCK, Cause.AUTOPILOT)
 """The causes of entries that answer a person's question."""
 PERSON = [field.name for field in fields(PersonRow)]
 ORDER = [field.name for field in fields(OrderRow)]

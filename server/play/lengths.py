@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func, literal, literal_column, select, union_all
 from sqlalchemy.orm import Session
 
+from byzanz.record import Cause
 from server.play import positions
 from server.store.models import Entry, Game, GameStatus, Seat
 from server.store.statements import AnySeat
@@ -140,7 +141,12 @@ def _ended(kind: Kind) -> Select[Any]:
 
 def _decisions(session: Session, games: Sequence[str]) -> int:
     """Return how many moves a seat makes on average that are its own."""
-    theirs = (Entry.game_id.in_(games), Entry.by != "rules", Entry.seat.is_not(None), ~Entry.move.like("!%"))
+    theirs = (
+        Entry.game_id.in_(games),
+        Entry.by != Cause.RULES,
+        Entry.seat.is_not(None),
+        ~Entry.move.like("!%"),
+    )
     moves = session.scalar(select(func.count()).select_from(Entry).where(*theirs))
     seats = session.scalar(select(func.count()).select_from(Seat).where(Seat.game_id.in_(games)))
     return max(1, round((moves or 0) / (seats or 1)))

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.moves import Outcome
+from byzanz.record import Cause
 from byzanz.rules import ALL, PUBLIC
 from server import validation
 from server.errors import Refused, Stale
@@ -67,7 +68,7 @@ class Act:
     newcomer: Newcomer | None
     keep_link: bool = False
     """Of a `!link`: email the existing link again instead of a new one that revokes it."""
-    by: str = "moderator"
+    by: Cause = Cause.MODERATOR
 
     def number(self, place: int) -> int:
         """The whole number at this place of the act's words."""
@@ -242,7 +243,7 @@ def void(table: Table, position: Position, act: Act) -> int:
     if not any(entry.seq == target and entry.seat is not None for entry in counting):
         raise ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=target)
     seq = write(table, act)
-    table.append(seat=None, by="moderator", move="!pause", now=act.now, note=act.reason)
+    table.append(seat=None, by=Cause.MODERATOR, move="!pause", now=act.now, note=act.reason)
     table.game.paused = True
     standing_orders.suspend_all(table)
     before = [entry for entry in entries if entry.seq < target]

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from byzanz import chance, umpire
 from byzanz import orders as ordering
 from byzanz.moves import Outcome
+from byzanz.record import Cause
 from byzanz.rules import Rules
 from server.config import settings
 from server.errors import NoSuchGame
@@ -84,7 +85,7 @@ def settle(table: Table, rules: Rules[Any, Any], state: Any, now: datetime) -> A
     while True:
         state, steps = umpire.settle(rules, state, deal)
         for step in steps:
-            table.append(seat=step.seat, by=step.by, move=str(step.move), now=now)
+            table.append(seat=step.seat, by=Cause(step.by), move=str(step.move), now=now)
         if rules.outcome(state) is not None:
             return state
         autopilot.take_over(table, now)
@@ -111,7 +112,7 @@ def _play_order(table: Table, rules: Rules[Any, Any], state: Any, now: datetime)
                 standing_orders.end(table, decision.placed, "stopped", reason, now)
                 continue
             move, why = decision.answer.move, str(decision.answer)
-            table.append(seat=seat, by="order", move=str(move), now=now, note=why)
+            table.append(seat=seat, by=Cause.ORDER, move=str(move), now=now, note=why)
             standing_orders.mark_carried_out(table, decision, now)
             return rules.apply(state, seat, move)
     return None
@@ -127,7 +128,7 @@ def _play_autopilot(table: Table, rules: Rules[Any, Any], state: Any, now: datet
             return None
         move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
         seconds = turns.seconds_on_autopilot(table.seats[seat], now)
-        table.append(seat=seat, by="autopilot", move=str(move), now=now, seconds=seconds)
+        table.append(seat=seat, by=Cause.AUTOPILOT, move=str(move), now=now, seconds=seconds)
         return rules.apply(state, seat, move)
     return None
 
@@ -323,7 +324,7 @@ def _release(table: Table, since: datetime, now: datetime) -> None:
     for turn in table.turns.values():
         seconds = _give_back(table, turn, since, now)
         if seconds:
-            table.append(seat=turn.seat, by="clock", move=f"!credit {seconds}", now=now)
+            table.append(seat=turn.seat, by=Cause.CLOCK, move=f"!credit {seconds}", now=now)
     positions.save(table, position)
 
 

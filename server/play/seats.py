@@ -8,6 +8,7 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from byzanz.moves import Outcome
+from byzanz.record import Cause
 from server.errors import Closed
 from server.play import positions, running
 from server.play.game import hand_over_tenures
@@ -92,7 +93,7 @@ def take_seat(session: Session, game_id: str, number: int, person: Person, name:
         if number >= len(table.seats) or table.seats[number].offered_at is None:
             raise not_offered()
         newcomer = Newcomer(name, person.email)
-        act = Act(("!replace", str(number)), "", person.id, now, newcomer, by="player")
+        act = Act(("!replace", str(number)), "", person.id, now, newcomer, by=Cause.PLAYER)
         seq = replace(table, position, act)
         running.mail_table(table, "act", f"act:{game_id}:{seq}", now, seq=seq, leave_out=number)
         return seq
@@ -153,7 +154,7 @@ def end_trial(game_id: str, now: datetime) -> bool:
                 links.revoke(session, seat.person_id, game_id, now)
         if table.game.status == GameStatus.RUNNING and not table.game.quarantine:
             position = running.position(table)
-            table.append(seat=None, by="clock", move="!abandon", now=now)
+            table.append(seat=None, by=Cause.CLOCK, move="!abandon", now=now)
             positions.save(table, position)
             scores = tuple(position.rules.scores(position.state))
             running.finish(table, Outcome(scores, (), "abandoned"), now)

@@ -18,6 +18,7 @@ from sqlalchemy import func, select
 from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
+from byzanz.record import Cause
 from server import play
 from server.accounts import addresses
 from server.community import profiles, reports, results
@@ -157,7 +158,7 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
             return False
         move, seen = found
         request_id = secrets.token_hex(16)
-        play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by="bot")
+        play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by=Cause.BOT)
     except (Refused, NoRules) as error:
         LOGGER.debug("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from byzanz import record
+from byzanz.record import Cause
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact
 from server.store.models import (
@@ -346,7 +347,7 @@ _own = Entry.__table__.alias("own").c
 _LAST_OWN = (
     select(_own.seq)
     .where(_own.game_id == bindparam("game"), _own.seat == bindparam("seat"))
-    .where(or_(_own.by == "player", _own.by == "bot"), ~_own.move.like("!%"))
+    .where(or_(_own.by == Cause.PLAYER, _own.by == Cause.BOT), ~_own.move.like("!%"))
     .order_by(_own.seq.desc())
     .limit(1)
     .scalar_subquery()

@@ -16,6 +16,7 @@ from sqlalchemy import and_, exists, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import games
+from byzanz.record import Cause
 from server import play
 from server.config import zones
 from server.mail.outgoing import said
@@ -237,5 +238,5 @@ def _said(session: Session, game: Game, seat: Seat) -> said.Talk:
     """Return what was said at a table since the reader's own last move."""
     if seat.person is None or not said.is_wanted(game, seat.person):
         return said.Talk()
-    last_own = log.last_move(session, game.id, seat.seat, ("player", "bot"))
+    last_own = log.last_move(session, game.id, seat.seat, (Cause.PLAYER, Cause.BOT))
     return said.since(session, game, seat.person, last_own)

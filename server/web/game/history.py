@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.charts import Heading
+from byzanz.record import Cause
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
 from server.config import zones
@@ -28,7 +29,6 @@ from server.validation import whole_number
 
 PAGE_SIZE = 100
 """Entries on one page of a history: half a game, and light enough for a phone."""
-CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def page_context(
     names = names_of(session, game)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
     others = _other_viewers(moments.viewer, len(names))
-    known = {"as": map(str, others), "seat": map(str, range(len(names))), "cause": CAUSES, "part": stages}
+    known = {"as": map(str, others), "seat": map(str, range(len(names))), "cause": [*Cause], "part": stages}
     chosen = {name: _choice(query.get(name, ""), values) for name, values in known.items()}
     filtered = _filtered(moments, chosen)
     first, end = _page(filtered, at, before)
@@ -199,7 +199,7 @@ def page_context(
         "whole": whole,
         "more": "".join(f"&{urlencode({name: value})}" for name, value in chosen.items() if value),
         "stages": stages,
-        "causes": CAUSES,
+        "causes": [*Cause],
         "jumps": jumps(openings),
         "lines": lines,
         "parts": _parts(lines, moments, at, folded=whole),
