@@ -29,7 +29,7 @@ from server.mail.outgoing.smtp import Message, Transport
 from server.play import positions, running
 from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, links, migrate, people, totals
-from server.store.models import Entry, Game, Heartbeat, Mail, Person, Seat, Turn
+from server.store.models import Entry, Game, Heartbeat, LinkPurpose, Mail, Person, Seat, Turn
 from server.validation import Guest
 from tests.torture import databases
 
@@ -110,7 +110,9 @@ def tokens_of(game_id: str) -> list[str]:
     with engine.transaction() as session:
         seats = positions.seats_of(session, game_id)
         persons = [seat.person_id for seat in seats if seat.person_id is not None]
-        return [links.token(links.link_for(session, "seat", person, game_id, now)) for person in persons]
+        return [
+            links.token(links.link_for(session, LinkPurpose.SEAT, person, game_id, now)) for person in persons
+        ]
 
 
 def script(game_id: str, upto: int) -> list[ScriptedMove]:

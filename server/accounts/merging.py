@@ -41,6 +41,7 @@ from server.store.models import (
     Game,
     GameStatus,
     Link,
+    LinkPurpose,
     Person,
     Reliability,
     Seat,
@@ -93,7 +94,7 @@ def played(session: Session, person_id: int) -> set[str]:
     sits = seats.where(Seat.person_id == person_id, Seat.status == SeatStatus.SEATED)
     sat = select(Tenure.game_id).where(Tenure.person_id == person_id)
     # Of games from before tenures were kept, only the link tells.
-    opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == "seat")
+    opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == LinkPurpose.SEAT)
     return {game_id for game_id in session.scalars(sits.union(sat, opened)) if game_id is not None}
 
 
@@ -201,7 +202,10 @@ def _end_requests(pair: Pair) -> None:
     both = (pair.kept.id, pair.other.id)
     theirs = update(Link).where(Link.person_id.in_(both), Link.revoked_at.is_(None))
     _run(
-        pair.session, theirs.where(Link.purpose.in_(("signin", "move", "object"))).values(revoked_at=pair.now)
+        pair.session,
+        theirs.where(Link.purpose.in_((LinkPurpose.SIGNIN, LinkPurpose.MOVE, LinkPurpose.OBJECT))).values(
+            revoked_at=pair.now
+        ),
     )
     _run(pair.session, delete(AddressChange).where(AddressChange.person_id.in_(both)))
 

@@ -41,6 +41,7 @@ from server.store.models import (
     Game,
     GameStatus,
     Link,
+    LinkPurpose,
     Mail,
     Mute,
     Notes,
@@ -300,7 +301,10 @@ def _seat(session: Session, game_id: str, person_id: int, link_id: int | None) -
 def _is_theirs(link: Link | None, game_id: str, person_id: int) -> bool:
     theirs = link is not None and (link.game_id, link.person_id) == (game_id, person_id)
     return (
-        theirs and link is not None and link.purpose in ("seat", "reply", "talk") and link.revoked_at is None
+        theirs
+        and link is not None
+        and link.purpose in (LinkPurpose.SEAT, LinkPurpose.REPLY, LinkPurpose.TALK)
+        and link.revoked_at is None
     )
 
 

@@ -20,7 +20,7 @@ from server.lobby.settings import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clea
 from server.play import positions
 from server.store import links, origins, people
 from server.store.engine import transaction
-from server.store.models import Game, GameStatus, Person, Seat, SeatStatus
+from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, SeatStatus
 from server.validation import Guest
 
 # fmt: off
@@ -419,7 +419,7 @@ def lock_organised_game(session: Session, token: str, now: datetime) -> Game:
     Raises:
         NoSuchLink: it is unknown or revoked, or the game has another organiser now.
     """
-    link = links.find(session, "organise", token, now)
+    link = links.find(session, LinkPurpose.ORGANISE, token, now)
     game = play.lock_game(session, link.game_id) if link and link.game_id else None
     if link is None or game is None or game.organiser_id != link.person_id:
         raise NoSuchLink("This link is not valid.")

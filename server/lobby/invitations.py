@@ -18,7 +18,7 @@ from server.play import positions
 from server.play.moderation import has_looked
 from server.store import links
 from server.store.engine import transaction
-from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Invitation:
 
 def invitation(session: Session, token: str, now: datetime) -> Invitation | None:
     """Return the invitation with this token, or None if it is unknown or revoked."""
-    link = links.find(session, "invite", token, now)
+    link = links.find(session, LinkPurpose.INVITE, token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
     if link is None or game is None:
         return None
@@ -48,7 +48,7 @@ def seat_for(session: Session, game: Game, person_id: int) -> Seat | None:
 
 def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Game, Seat]:
     """Return the locked game and the seat for which this invitation can still be answered."""
-    link = links.find(session, "invite", token, now)
+    link = links.find(session, LinkPurpose.INVITE, token, now)
     if link is None or link.game_id is None:
         raise NoSuchLink("This link is not valid.")
     game = play.lock_game(session, link.game_id)

@@ -16,7 +16,18 @@ from server.lobby.networks import HOUR, Caused, Limits
 from server.play import history, positions
 from server.store import alerts, links, origins, outbox
 from server.store.facts import Fact
-from server.store.models import INVITATION, NO_TURN, WAITING, Game, GameStatus, Mail, Person, Seat, SeatStatus
+from server.store.models import (
+    INVITATION,
+    NO_TURN,
+    WAITING,
+    Game,
+    GameStatus,
+    LinkPurpose,
+    Mail,
+    Person,
+    Seat,
+    SeatStatus,
+)
 
 DAY = timedelta(days=1)
 INVITATIONS = ("invite", "nudge", "held")
@@ -37,7 +48,7 @@ MOST_UNCONFIRMED = 5
 """Unconfirmed games that strangers can request under one address within a day."""
 
 
-EVERY_MAIL: tuple[links.Purpose, ...] = ("seat", "stop")
+EVERY_MAIL: tuple[LinkPurpose, ...] = (LinkPurpose.SEAT, LinkPurpose.STOP)
 """The links in every email of a running game, made when it begins so that no email has to."""
 
 
@@ -315,7 +326,8 @@ def is_kept_from(session: Session, game: Game, person_id: int) -> bool:
     """Whether a block keeps the invitation to a game from a person: one that has arrived stays."""
     if not blocks.between(session, person_id, [game.organiser_id or 0]):
         return False
-    return links.existing(session, "invite", person_id, game.id) is None  # an email makes it when it goes out
+    # An email makes the link when it goes out.
+    return links.existing(session, LinkPurpose.INVITE, person_id, game.id) is None
 
 
 def open_table_key(game_id: str, open_until: datetime) -> str:

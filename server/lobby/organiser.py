@@ -17,7 +17,7 @@ from server.lobby.settings import TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, GameStatus, Mail, Seat, SeatStatus
+from server.store.models import Game, GameStatus, LinkPurpose, Mail, Seat, SeatStatus
 from server.validation import Guest
 
 NUDGE_AFTER = timedelta(hours=48)
@@ -27,7 +27,7 @@ REMINDER_INTERVAL = timedelta(hours=24)
 
 def organised_game(session: Session, token: str, now: datetime) -> Game | None:
     """Return the game whose organiser's page this token opens, or None if it is unknown or revoked."""
-    link = links.find(session, "organise", token, now)
+    link = links.find(session, LinkPurpose.ORGANISE, token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
     return game if link and game and game.organiser_id == link.person_id else None
 

@@ -23,7 +23,7 @@ from server.lobby.settings import TimeControl
 from server.play import positions
 from server.store import links, log
 from server.store.engine import reading, transaction
-from server.store.models import Game, GameStatus, Link, Person, Rematch, Seat, SeatStatus
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Rematch, Seat, SeatStatus
 from server.validation import Guest
 
 OFFERED_AFTER = timedelta(days=1)
@@ -195,10 +195,10 @@ def _place(session: Session, game: Game, person_id: int, now: datetime) -> Link 
         return None
     seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
     if game.status != GameStatus.INVITING:
-        return links.existing(session, "seat", person_id, game.id) if seat else None
+        return links.existing(session, LinkPurpose.SEAT, person_id, game.id) if seat else None
     if game.organiser_id == person_id and (seat is None or seat.status == SeatStatus.SEATED):
-        return links.link_for(session, "organise", person_id, game.id, now)
-    return links.link_for(session, "invite", person_id, game.id, now) if seat else None
+        return links.link_for(session, LinkPurpose.ORGANISE, person_id, game.id, now)
+    return links.link_for(session, LinkPurpose.INVITE, person_id, game.id, now) if seat else None
 
 
 def forget(session: Session, game_id: str) -> None:

@@ -19,7 +19,7 @@ from server.play.moderation import has_looked
 from server.play.powers import Asker
 from server.store import links, log
 from server.store.engine import transaction
-from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus, Tenure
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Tenure
 
 FIRST_DECISIONS = 3
 """Who takes a seat and leaves before so many decisions may not take another for a while."""
@@ -100,7 +100,7 @@ def offer_as_player(token: str, number: int, now: datetime) -> None:
         NoSuchLink, Closed (the player is present, or not away for long enough), NotRunning.
     """
     with transaction(token) as session:
-        link = links.find(session, "seat", token, now)
+        link = links.find(session, LinkPurpose.SEAT, token, now)
         game = play.lock_game(session, link.game_id) if link and link.game_id else None
         if link is None or game is None or links.seat_access(session, token, now) is None:
             raise NoSuchLink("This link is not valid.")
@@ -164,7 +164,7 @@ def _url_of_own(session: Session, game: Game, number: int, person_id: int) -> st
         and seat.status == SeatStatus.SEATED
         and not seat.left
     )
-    link = links.existing(session, "seat", person_id, game.id) if own else None
+    link = links.existing(session, LinkPurpose.SEAT, person_id, game.id) if own else None
     return links.url(link) if link else None
 
 
@@ -176,7 +176,7 @@ def _check_taker(session: Session, game: Game, person_id: int, now: datetime) ->
     """
     sat = select(Seat.seat).where(Seat.game_id == game.id, Seat.person_id == person_id)
     opened = select(Link.id).where(
-        Link.person_id == person_id, Link.game_id == game.id, Link.purpose == "seat"
+        Link.person_id == person_id, Link.game_id == game.id, Link.purpose == LinkPurpose.SEAT
     )
     if session.scalar(sat.limit(1)) is not None or session.scalar(opened.limit(1)) is not None:
         raise Closed("You have or had a seat at this table, so you cannot take another.")

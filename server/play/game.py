@@ -19,7 +19,7 @@ from byzanz import record
 from byzanz.record import Cause
 from server.store import links, outbox, statements, totals
 from server.store.engine import connection_of, stamp
-from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
+from server.store.models import Absence, LinkPurpose, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
 from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
@@ -153,7 +153,7 @@ class Table:
         new = outbox.row(kind=kind, key=key, person_id=person_id, now=now, game_id=self.game.id, **about)
         self._mails.append(new)
 
-    def link(self, purpose: links.Purpose, person_id: int, now: datetime, seq: int | None = None) -> None:
+    def link(self, purpose: LinkPurpose, person_id: int, now: datetime, seq: int | None = None) -> None:
         """Create a link to this game; the arguments are those of `links.issue`."""
         self._links.append(links.new_row(purpose, person_id, now, self.game.id, seq=seq))
 

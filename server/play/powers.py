@@ -27,6 +27,7 @@ from server.store.models import (
     Game,
     GameStatus,
     Link,
+    LinkPurpose,
     ModeratorAction,
     Person,
     Seat,
@@ -266,7 +267,7 @@ def _stake(session: Session, game_id: str, moderator_id: int) -> Stake | None:
     if seat is not None:
         return Stake(seat)
     # Tenures of games from before they were kept name nobody; the link to the seat does.
-    opened = (Link.game_id == game_id, Link.person_id == moderator_id, Link.purpose == "seat")
+    opened = (Link.game_id == game_id, Link.person_id == moderator_id, Link.purpose == LinkPurpose.SEAT)
     if session.scalar(select(Link.id).where(*opened).limit(1)) is not None:
         return Stake()
     blocked = (Block.person_id == moderator_id, Block.other_id.in_(_people_of(Game.id == game_id)))

@@ -24,7 +24,7 @@ from server.play.positions import NO_RULES, Broken, NoRules, Position
 from server.store import alerts, log
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.models import Game, GameStatus
+from server.store.models import Game, GameStatus, LinkPurpose
 from server.store.statements import TurnRow
 
 OWN_TURN_DELAY = 120
@@ -55,7 +55,7 @@ def mail_turn(
         again: a suffix of the key for another email about the same turn; empty the first time.
     """
     if not again and settings().mail_domain:
-        table.link("reply", person_id, now, seq=turn.opened_seq)
+        table.link(LinkPurpose.REPLY, person_id, now, seq=turn.opened_seq)
     key = f"turn:{turn.game_id}:{turn.seat}:{turn.opened_seq}{again}"
     table.mail("turn", key, person_id, now, seat=turn.seat, seq=turn.opened_seq, delay=delay)
 

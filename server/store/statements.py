@@ -38,6 +38,7 @@ from server.store.models import (
     Entry,
     Game,
     Link,
+    LinkPurpose,
     Mail,
     Person,
     Seat,
@@ -304,7 +305,7 @@ LOAD_GAME = Prepared(
         and_(
             link.id == bindparam("link"),
             link.game_id == game.id,
-            or_(link.purpose == "seat", link.purpose == "reply"),
+            or_(link.purpose == LinkPurpose.SEAT, link.purpose == LinkPurpose.REPLY),
             link.revoked_at.is_(None),
         ),
     )

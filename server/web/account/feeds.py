@@ -23,7 +23,7 @@ from server.mail.text import one_line
 from server.play import turns
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus, Turn
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Turn
 
 blueprint = Blueprint("feeds", __name__)
 
@@ -114,7 +114,7 @@ def atom(token: str) -> Response:
 
 def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
     """Return the link of a feed and its items; 404 for any other token, without a reason."""
-    link = links.find(session, "feed", token, utc_now())
+    link = links.find(session, LinkPurpose.FEED, token, utc_now())
     if link is None:
         flask.abort(404)
     return link, _games(session, link.person_id, utc_now())

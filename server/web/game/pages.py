@@ -30,7 +30,7 @@ from server.play import history as play_history
 from server.play.positions import why_on_hold
 from server.store import links, log
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Rematch
+from server.store.models import Game, GameStatus, LinkPurpose, Rematch
 from server.store.statements import AnyGame
 from server.web.game import charts, history, mail_log, talk
 from server.web.game.charts import short_names
@@ -276,13 +276,13 @@ def _again_context(session: Session, game: Game, following: Game | None) -> dict
     found: dict[str, object] = {"following": following if following and (own or following.listed) else None}
     found["reader"] = own.seat if own else None
     if me and own and not own.left:
-        found["token"] = _token(session, "seat", me.id, game)
+        found["token"] = _token(session, LinkPurpose.SEAT, me.id, game)
     if me and game.organiser_id == me.id and rematch.may_keep_going(session, game, utc_now()):
-        found["keeping"] = _token(session, "organise", me.id, game)
+        found["keeping"] = _token(session, LinkPurpose.ORGANISE, me.id, game)
     return found
 
 
-def _token(session: Session, purpose: links.Purpose, person_id: int, game: Game) -> str | None:
+def _token(session: Session, purpose: LinkPurpose, person_id: int, game: Game) -> str | None:
     """Return the token of a link that the signed-in person has; a GET request creates none."""
     link = links.existing(session, purpose, person_id, game.id)
     return links.token(link) if link else None

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from server.play import turns
 from server.play.turns import Times
 from server.store import links, log
-from server.store.models import Game, GameStatus, Link, Person, Seat, SeatStatus, Standing, Turn
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Standing, Turn
 
 ALIVE = (GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING)
 """The states of games that are listed."""
@@ -142,7 +142,13 @@ def _entry_url(
         live: their newest live link for each game and purpose.
     """
     playing = seat is not None and game.status == GameStatus.RUNNING
-    entries = ["seat"] if playing else ["organise", "invite"] if game.organiser_id == me.id else ["invite"]
+    entries = (
+        [LinkPurpose.SEAT]
+        if playing
+        else [LinkPurpose.ORGANISE, LinkPurpose.INVITE]
+        if game.organiser_id == me.id
+        else [LinkPurpose.INVITE]
+    )
     # The organiser of a table that keeps going was invited by the server, and got no other link.
     for purpose in entries:
         if (game.id, purpose) in live:
@@ -162,7 +168,10 @@ def _live_links(session: Session, me: Person) -> Mapping[tuple[str | None, str],
     query = (
         select(Link)
         .join(Game, Game.id == Link.game_id)
-        .where(Link.person_id == me.id, Link.purpose.in_(("seat", "organise", "invite")))
+        .where(
+            Link.person_id == me.id,
+            Link.purpose.in_((LinkPurpose.SEAT, LinkPurpose.ORGANISE, LinkPurpose.INVITE)),
+        )
         .where(Link.revoked_at.is_(None), Link.expires_at.is_(None), Game.status.in_(ALIVE))
         .order_by(Link.id)
     )

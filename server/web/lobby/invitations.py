@@ -25,7 +25,7 @@ from server.mail import subscriptions
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Link, Mail, Person, Seat, SeatStatus
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Mail, Person, Seat, SeatStatus
 from server.web.http import csrf, limiter, note_presence, unknown_link
 from server.web.lobby import pace
 
@@ -106,7 +106,7 @@ def answer(token: str) -> ResponseReturnValue:
 def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
     """Return the URL of the seat just accepted if the game has begun with it."""
     with reading() as session:
-        link = links.find(session, "invite", token, now)
+        link = links.find(session, LinkPurpose.INVITE, token, now)
         if link is None:
             return None
         note_presence(link.person_id, game_id)
@@ -118,7 +118,7 @@ def seat_url(session: Session, person_id: int | None, game_id: str) -> str | Non
     game = session.get_one(Game, game_id)
     if game.status != GameStatus.RUNNING:
         return None
-    filters = (Link.purpose == "seat", Link.person_id == person_id, Link.game_id == game_id)
+    filters = (Link.purpose == LinkPurpose.SEAT, Link.person_id == person_id, Link.game_id == game_id)
     link = session.scalar(select(Link).where(*filters, Link.revoked_at.is_(None)).limit(1))
     return links.url(link) if link else None
 
@@ -137,7 +137,7 @@ def refuse_all(token: str) -> ResponseReturnValue:
     It answers with a page instead of a redirect, which mail clients would not follow.
     """
     with reading() as session:
-        link = links.find(session, "noinvite", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.NOINVITE, token, utc_now()) or unknown_link(token)
     do = flask.request.form.get("do", "never")
     if do not in ("never", "undo"):
         flask.abort(400)
@@ -147,7 +147,7 @@ def refuse_all(token: str) -> ResponseReturnValue:
 
 def _refusal_page(token: str) -> ResponseReturnValue:
     with reading() as session:
-        link = links.find(session, "noinvite", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.NOINVITE, token, utc_now()) or unknown_link(token)
         person = session.get_one(Person, link.person_id)
         return render_template("lobby/no_invitations.html", refused=person.no_invitations)
 
@@ -207,7 +207,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
 
 def _own_invitation(session: Session, game: Game) -> str | None:
     """Return the URL of the organiser's own invitation, which they have if the server made the game in their name."""
-    link = links.existing(session, "invite", game.organiser_id or 0, game.id)
+    link = links.existing(session, LinkPurpose.INVITE, game.organiser_id or 0, game.id)
     return links.url(link) if link else None
 
 

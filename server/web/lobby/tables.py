@@ -24,7 +24,7 @@ from server.play import positions
 from server.play.positions import Broken
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Person, SeatStatus
+from server.store.models import Game, LinkPurpose, Person, SeatStatus
 from server.web.http import costly, csrf, limiter, unknown_link
 
 blueprint = Blueprint("tables", __name__)
@@ -135,14 +135,14 @@ def stop(token: str) -> ResponseReturnValue:
     It answers with a page instead of a redirect, which mail clients would not follow.
     """
     with reading() as session:
-        link = links.find(session, "wish", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.WISH, token, utc_now()) or unknown_link(token)
     subscriptions.stop(link, utc_now())
     return _stop_page(token)
 
 
 def _stop_page(token: str) -> ResponseReturnValue:
     with reading() as session:
-        link = links.find(session, "wish", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.WISH, token, utc_now()) or unknown_link(token)
         person = session.get_one(Person, link.person_id)
         return render_template("lobby/no_wishes.html", kept=open_tables.of_person(session, person.id))
 

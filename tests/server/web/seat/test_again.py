@@ -13,7 +13,7 @@ from server.lobby import invitations, notify, organiser, rematch, visitors
 from server.mail import subscriptions
 from server.play import seats
 from server.store import engine, links
-from server.store.models import Game, Mail, Seat
+from server.store.models import Game, LinkPurpose, Mail, Seat
 from tests.conftest import NOW, Table
 from tests.support.forms import fields, form, log_in
 from tests.support.invitations import everything, game_of, seats_of
@@ -52,9 +52,10 @@ def next_of(game: Table) -> Game | None:
         return rematch.next_game(session, game.id)
 
 
-def link(purpose: links.Purpose, person_id: int, game_id: str) -> str:
+def link(purpose: str, person_id: int, game_id: str) -> str:
     with engine.transaction() as session:
-        return f"/{links.PATHS[purpose]}/{links.token(links.link_for(session, purpose, person_id, game_id, NOW))}"
+        made = links.link_for(session, LinkPurpose(purpose), person_id, game_id, NOW)
+        return f"/{links.PATHS[purpose]}/{links.token(made)}"
 
 
 def test_the_first_presser_organises_and_the_second_finds_their_invitation(
