@@ -16,7 +16,7 @@ import pytest
 
 from byzanz.games import latest
 from byzanz.record import Cause
-from server.store.models import GameStatus, LinkPurpose, SeatStatus
+from server.store.models import GameStatus, LinkPurpose, MailStatus, SeatStatus
 from tests.support.folders import ROOT
 
 PACKAGES = ("byzanz", "server", "benchmarks")
@@ -177,7 +177,7 @@ def test_a_named_game_is_found(line: str) -> None:
 
 
 STATES: Mapping[str, frozenset[str]] = {
-    "status": frozenset([*GameStatus, *SeatStatus]),
+    "status": frozenset([*GameStatus, *SeatStatus, *MailStatus]),
     "by": frozenset(Cause),
     "purpose": frozenset(LinkPurpose),
 }
@@ -242,6 +242,7 @@ def test_no_module_compares_a_state_with_a_text() -> None:
         ('own = entry.by == "player"', "own = entry.by == Cause.PLAYER"),
         ('append(by="clock", move="!pause")', 'append(by=Cause.CLOCK, move="!pause")'),
         ('live = Link.purpose.in_(("move",))', "live = Link.purpose.in_((LinkPurpose.MOVE,))"),
+        ('if mail.status != "waiting": pass', "if mail.status != MailStatus.WAITING: pass"),
         ('Game(status="asked")', "Game(status=GameStatus.ASKED)"),
         ('match game.status:\n  case "over": pass', "match game.status:\n  case GameStatus.OVER: pass"),
     ],

@@ -43,6 +43,7 @@ from server.store.models import (
     Link,
     LinkPurpose,
     Mail,
+    MailStatus,
     Mute,
     Notes,
     Person,
@@ -198,7 +199,7 @@ def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> d
     waiting = session.scalars(select(held).where(*theirs, WAITING)).all()
     if any(not each for each in waiting):
         return None
-    sent = session.scalar(select(func.max(Mail.finished_at)).where(*theirs, Mail.status == "sent"))
+    sent = session.scalar(select(func.max(Mail.finished_at)).where(*theirs, Mail.status == MailStatus.SENT))
     last = now if waiting else sent
     return max(now + PATIENCE, last + APART) if last is not None else now + PATIENCE
 

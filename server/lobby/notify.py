@@ -24,6 +24,7 @@ from server.store.models import (
     GameStatus,
     LinkPurpose,
     Mail,
+    MailStatus,
     Person,
     Seat,
     SeatStatus,
@@ -166,7 +167,7 @@ def _held_until(
     if person.accepted:
         return None
     theirs = (NO_TURN, Mail.person_id == person.id)
-    sent = (Mail.kind == "held") & (Mail.status == "sent") & (Mail.finished_at > now - DAY)
+    sent = (Mail.kind == "held") & (Mail.status == MailStatus.SENT) & (Mail.finished_at > now - DAY)
     reached = or_(INVITATION & (Mail.created_at > now - DAY), sent)
     if (session.scalar(select(func.count(Mail.id)).where(*theirs, reached)) or 0) >= REACH_A_STRANGER:
         return now + DAY
@@ -357,7 +358,7 @@ def _has_heard(session: Session, seat: Seat) -> bool:
         Mail.person_id == seat.person_id,
         Mail.created_at >= seat.invited_at,
     )
-    mailed = or_(INVITATION, (Mail.kind == "held") & (Mail.status != "waiting"))
+    mailed = or_(INVITATION, (Mail.kind == "held") & (Mail.status != MailStatus.WAITING))
     return session.scalar(select(Mail.id).where(*about, mailed).limit(1)) is not None
 
 

@@ -25,6 +25,7 @@ from server.store.models import (
     GameStatus,
     IncomingMail,
     Mail,
+    MailStatus,
     Person,
     Seat,
     SeatStatus,
@@ -33,6 +34,11 @@ from server.store.models import (
 
 NEWEST = 5
 """How many of the newest emails are listed."""
+_DONE: dict[str, str] = {
+    MailStatus.SENT: "Sent",
+    MailStatus.DROPPED: "Dropped",
+    MailStatus.FAILED: "Rejected or returned",
+}
 
 
 def mail(session: Session, mail: Mail, now: datetime) -> Iterator[str]:
@@ -44,7 +50,7 @@ def mail(session: Session, mail: Mail, now: datetime) -> Iterator[str]:
     yield f"Email {mail.id} ({mail.kind}) {', '.join(about)}."
     yield f"Queued {_at(mail.created_at)}."
     yield f"{_fate(mail, now)}."
-    if mail.status == "waiting" and mail.tried_at:
+    if mail.status == MailStatus.WAITING and mail.tried_at:
         yield f"The first of {_times(mail.attempts, 'failed attempt')} was {_at(mail.tried_at)}."
     turn = _turn_of(session, mail)
     if turn is not None:
@@ -62,8 +68,8 @@ def _turn_of(session: Session, mail: Mail) -> Turn | None:
 
 def _fate(mail: Mail, now: datetime) -> str:
     why = f": {mail.error}" if mail.error else ""
-    if mail.status != "waiting":
-        done = {"sent": "Sent", "dropped": "Dropped", "failed": "Rejected or returned"}[mail.status]
+    if mail.status != MailStatus.WAITING:
+        done = _DONE[mail.status]
         return f"{done} {_at(mail.finished_at)}{why}"
     if mail.leased_until is not None and mail.leased_until > now:
         return "It is being sent"

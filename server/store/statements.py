@@ -40,6 +40,7 @@ from server.store.models import (
     Link,
     LinkPurpose,
     Mail,
+    MailStatus,
     Person,
     Seat,
     SeatStatus,
@@ -471,7 +472,7 @@ def _finish(*conditions: ColumnElement[bool]) -> Prepared:
 _leased = bindparam("leased", type_=UtcTime)
 FINISH = _finish(WAITING, or_(_leased.is_(None), mail.leased_until == _leased))
 """Finish an email that waits, unless it has another lease than the one given, if any."""
-RETURN = _finish(or_(WAITING, mail.status == literal_column("'sent'")))
+RETURN = _finish(or_(WAITING, mail.status == literal_column(f"'{MailStatus.SENT}'")))
 """Finish an email that came back, which a mail server may have accepted."""
 CLEAR_ALERT = Prepared(
     update(_table(Alert))
