@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 from benchmarks.servers import Plan, post_request
 from byzanz import chance, umpire
 from byzanz.games import rules_of
+from byzanz.record import Cause
 from server import create_app, play
 from server.config import Settings
 from server.lobby import create
@@ -28,7 +29,7 @@ from server.mail.outgoing.smtp import Message, Transport
 from server.play import positions, running
 from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, links, migrate, people, totals
-from server.store.models import Entry, Game, Heartbeat, Mail, Person, Seat, Turn
+from server.store.models import Entry, Game, Heartbeat, LinkPurpose, Mail, Person, Seat, Turn
 from server.validation import Guest
 from tests.torture import databases
 
@@ -109,7 +110,9 @@ def tokens_of(game_id: str) -> list[str]:
     with engine.transaction() as session:
         seats = positions.seats_of(session, game_id)
         persons = [seat.person_id for seat in seats if seat.person_id is not None]
-        return [links.token(links.link_for(session, "seat", person, game_id, now)) for person in persons]
+        return [
+            links.token(links.link_for(session, LinkPurpose.SEAT, person, game_id, now)) for person in persons
+        ]
 
 
 def script(game_id: str, upto: int) -> list[ScriptedMove]:
@@ -177,11 +180,11 @@ def lengthen(game_id: str, length: int) -> int:
         position = positions.current(table)
         seat = min(position.awaited)
         while table.game.head < length - 3:
-            passed = table.append(seat=seat, by="player", move="pass", now=now)
+            passed = table.append(seat=seat, by=Cause.PLAYER, move="pass", now=now)
             for act in (f"!void {passed.seq}", "!pause", "!resume"):
-                table.append(seat=None, by="moderator", move=act, now=now, note="to measure")
+                table.append(seat=None, by=Cause.MODERATOR, move=act, now=now, note="to measure")
         while table.game.head < length:
-            table.append(seat=None, by="moderator", move="!note", now=now, note="to measure")
+            table.append(seat=None, by=Cause.MODERATOR, move="!note", now=now, note="to measure")
         positions.save(table, position)
     return seat
 

@@ -31,7 +31,7 @@ from server.ops.slow_clients import is_answered
 from server.scheduler import jobs
 from server.scheduler.loop import Scheduler
 from server.store import engine, links, migrate, people
-from server.store.models import Turn
+from server.store.models import LinkPurpose, Turn
 from server.validation import Guest
 
 # ---- the inbox ----
@@ -267,7 +267,7 @@ def _play(app: Flask, listener: socket.socket, players: int, game: str, bot: str
 def _link(game_id: str) -> str:
     with engine.transaction() as session:
         you = people.get_or_create(session, PLAYER.address, PLAYER.name, engine.utc_now())
-        return links.url(links.link_for(session, "seat", you.id, game_id, engine.utc_now()))
+        return links.url(links.link_for(session, LinkPurpose.SEAT, you.id, game_id, engine.utc_now()))
 
 
 def _appoint_moderator() -> None:

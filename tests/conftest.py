@@ -25,7 +25,7 @@ from byzanz import chance, games
 from server import create_app, i18n, play
 from server.mail.outgoing import deliver
 from server.store import engine, links, log, people, processes, totals
-from server.store.models import Game, Link, Person, Seat
+from server.store.models import Game, Link, LinkPurpose, Person, Seat
 from server.web.game import pages as game_pages
 from server.web.http import limiter
 from tests.support import busy_table
@@ -348,7 +348,10 @@ def begun(
         locked = log.lock_game(session, game_id)
         assert locked is not None
         play.begin(session, game_id, now)
-        tokens = [links.token(links.link_for(session, "seat", person.id, game_id, now)) for person in persons]
+        tokens = [
+            links.token(links.link_for(session, LinkPurpose.SEAT, person.id, game_id, now))
+            for person in persons
+        ]
     return Table(game_id, [person.id for person in persons], tokens)
 
 

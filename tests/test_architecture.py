@@ -15,6 +15,8 @@ import grimp
 import pytest
 
 from byzanz.games import latest
+from byzanz.record import Cause
+from server.store.models import GameStatus, LinkPurpose, MailStatus, SeatStatus
 from tests.support.folders import ROOT
 
 PACKAGES = ("byzanz", "server", "benchmarks")
@@ -172,6 +174,82 @@ def test_no_module_of_the_server_names_a_game() -> None:
 def test_a_named_game_is_found(line: str) -> None:
     assert named_games("server/community/results.py", line) != []
     assert named_games("server/community/results.py", f"def f():\n    '''{line}'''") == []
+
+
+STATES: Mapping[str, frozenset[str]] = {
+    "status": frozenset([*GameStatus, *SeatStatus, *MailStatus]),
+    "by": frozenset(Cause),
+    "purpose": frozenset(LinkPurpose),
+}
+"""Attributes whose texts are members of a StrEnum."""
+
+
+def sides(node: ast.AST) -> list[ast.expr]:
+    """What a comparison compares, an assignment sets or a call with keywords hands over, attributes first."""
+    match node:
+        case ast.Compare():
+            return [node.left, *node.comparators]
+        case ast.Assign():
+            return [*node.targets, node.value]
+        case ast.Call(func=ast.Attribute(value=asked, attr="in_" | "not_in")):
+            return [asked, *node.args]
+        case ast.keyword(arg=str(name)):
+            return [ast.Attribute(node.value, name), node.value]
+        case ast.Match():
+            patterns = (each for case in node.cases for each in ast.walk(case.pattern))
+            return [node.subject, *(each.value for each in patterns if isinstance(each, ast.MatchValue))]
+    return []
+
+
+def bare_states(name: str, text: str) -> list[str]:
+    """The places in a module where an attribute with a StrEnum meets a text instead of a member."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        flat = [
+            each
+            for side in sides(node)
+            for each in (side.elts if isinstance(side, ast.Tuple | ast.Set | ast.List) else [side])
+        ]
+        told = {each.attr for each in flat if isinstance(each, ast.Attribute)} & set(STATES)
+        texts = {part.value for each in flat for part in ast.walk(each) if isinstance(part, ast.Constant)}
+        meant = {str(each).strip("'") for each in texts} & {state for each in told for state in STATES[each]}
+        found += [f"{name}: {state!r}" for state in sorted(meant)]
+    return found
+
+
+def test_no_module_compares_a_state_with_a_text() -> None:
+    paths = [path for path in modules() if path.relative_to(ROOT).parts[0] in ("server", "byzanz")]
+    found = [each for path in paths for each in bare_states(str(path.relative_to(ROOT)), path.read_text())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("line", "member"),
+    [
+        ('if game.status == "running": pass', "if game.status == GameStatus.RUNNING: pass"),
+        ('if "over" != table.game.status: pass', "if GameStatus.OVER != table.game.status: pass"),
+        (
+            'if game.status in ("over", "cancelled"): pass',
+            "if game.status in (GameStatus.OVER, GameStatus.CANCELLED): pass",
+        ),
+        ('alive = Game.status.in_(("asked",))', "alive = Game.status.in_((GameStatus.ASKED,))"),
+        (
+            """over = Game.status == literal_column("'over'")""",
+            """over = Game.status == literal_column(f"'{GameStatus.OVER}'")""",
+        ),
+        ('game.trial, game.status = True, "over"', "game.trial, game.status = True, GameStatus.OVER"),
+        ('seat.status, seat.cut = "free", ""', 'seat.status, seat.cut = SeatStatus.FREE, ""'),
+        ('own = entry.by == "player"', "own = entry.by == Cause.PLAYER"),
+        ('append(by="clock", move="!pause")', 'append(by=Cause.CLOCK, move="!pause")'),
+        ('live = Link.purpose.in_(("move",))', "live = Link.purpose.in_((LinkPurpose.MOVE,))"),
+        ('if mail.status != "waiting": pass', "if mail.status != MailStatus.WAITING: pass"),
+        ('Game(status="asked")', "Game(status=GameStatus.ASKED)"),
+        ('match game.status:\n  case "over": pass', "match game.status:\n  case GameStatus.OVER: pass"),
+    ],
+)
+def test_a_state_as_a_text_is_found(line: str, member: str) -> None:
+    assert bare_states("m", line) != []
+    assert bare_states("m", member) == []
 
 
 def tables_by_game(text: str) -> int:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from byzanz.bots import decide, find_bot, playout_budget
 from byzanz.chance import Stream, clean_cut, commitment, deal, key
 from byzanz.moves import BadSetup
-from byzanz.record import Entry, Header, Record, Result, new_entry
+from byzanz.record import Cause, Entry, Header, Record, Result, new_entry
 from byzanz.rules import Rules, S, V
 from byzanz.umpire import Step, play, settle
 
@@ -82,7 +82,7 @@ def simulate_game(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots
         view = rules.view(state, seat)
         move = decide(players[seat], rules, view, choices, draws[seat], playout_budget(_PLAYOUTS))
         state, steps = settle(rules, play(rules, state, seat, move), dealer)
-        _log(header, entries, (Step(seat, "bot", move), *steps), source)
+        _log(header, entries, (Step(seat, Cause.BOT, move), *steps), source)
     result = Result(outcome.scores, outcome.winners, outcome.reason)
     return Record(header, tuple(entries), result, entries[-1].hash)
 

@@ -19,7 +19,7 @@ from byzanz.chance import Stream, deal, key
 from byzanz.games import AnyRules, read
 from byzanz.games.facts import Fact, facts
 from byzanz.moves import BadSetup, Message, Move, Outcome, RulesError, ranked
-from byzanz.record import Entry, open_choices, redact_entries
+from byzanz.record import Cause, Entry, open_choices, redact_entries
 from byzanz.rules import ALL, PUBLIC
 from byzanz.umpire import Step, play, settle
 
@@ -74,7 +74,7 @@ class Table:
         before = self._state
         self._state, steps = settle(self.rules, play(self.rules, before, seat, move), deal(self._key))
         self.decisions.append((seat, move))
-        self._add(before, (Step(seat, "player" if seat == self.own else "bot", move), *steps))
+        self._add(before, (Step(seat, Cause.PLAYER if seat == self.own else Cause.BOT, move), *steps))
 
     def _add(self, state: Any, steps: Iterable[Step]) -> None:
         before = self.rules.view(state, PUBLIC)
@@ -175,7 +175,7 @@ def news(table: Table, log: Sequence[Entry], known: Sequence[Entry]) -> Iterator
         if entry in known[at : at + 1] or entry.move.endswith(" ?"):
             continue  # the table shows who has chosen
         who = "Chance" if entry.seat is None else called[entry.seat]
-        forced = " (the only move)" if entry.by == "rules" else ""
+        forced = " (the only move)" if entry.by == Cause.RULES else ""
         yield from _wrapped(f"{who}: {entry.move}{forced}")
         for message in table.told[at]:
             yield from _wrapped(f"  {_sentence(message, called, table.own)}")

@@ -5,6 +5,7 @@ Callers use the names of this package (`record.verify`), not its modules.
 
 from byzanz.record.entry import (
     GENESIS,
+    Cause,
     Entry,
     abandoned,
     effective,
@@ -34,6 +35,7 @@ __all__ = [
     "GENESIS",
     "STEPS",
     "BadRecord",
+    "Cause",
     "CheckStep",
     "Entry",
     "Header",

@@ -6,10 +6,25 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from hashlib import sha256
 
 GENESIS = "0" * 64
 """The hash before the first entry."""
+
+
+class Cause(StrEnum):
+    """What made an entry, its field `by`; written as the same text."""
+
+    PLAYER = "player"
+    ORDER = "order"
+    CLOCK = "clock"
+    AUTOPILOT = "autopilot"
+    BOT = "bot"
+    RULES = "rules"
+    CHANCE = "chance"
+    MODERATOR = "moderator"
+
 
 _NUMBER = "[0-9]{1,10}"
 _ACTS = {
@@ -39,7 +54,7 @@ class Entry:
         seq: 1, 2, 3 … within the game.
         at: UTC, RFC 3339 with milliseconds and `Z`.
         seat: the seat that moves or that a table act concerns, from 0; None for chance and the whole table.
-        by: `player`, `order`, `clock`, `autopilot`, `bot`, `rules`, `chance` or `moderator`.
+        by: the text of a `Cause`.
         move: a move in canonical form, or a table act with a leading `!`.
         note: the reason, or None.
         salt: 32 hex digits; None where it is withheld from the reader of a running game.

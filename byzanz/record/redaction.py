@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from byzanz.games import rules_of
-from byzanz.record.entry import Entry, is_shuffle, table_act
+from byzanz.record.entry import Cause, Entry, is_shuffle, table_act
 from byzanz.record.jsonl import Record
 from byzanz.rules import ALL, Rules, S, V, Viewer
 from byzanz.umpire import read_logged
 
-_PRIVATE_CAUSES = ("player", "order", "rules")
+_PRIVATE_CAUSES = (Cause.PLAYER, Cause.ORDER, Cause.RULES)
 """Other readers do not learn what caused a move, so all of these read `player`."""
 
 
@@ -39,7 +39,7 @@ def redact_entries(
 
 def _redacted(rules: Rules[S, V], entry: Entry, viewer: Viewer, settled: bool) -> Entry:
     if entry.seat is not None and entry.seat != viewer and entry.by in _PRIVATE_CAUSES:
-        entry = replace(entry, by="player", note=None, salt=None)
+        entry = replace(entry, by=Cause.PLAYER, note=None, salt=None)
     if table_act(entry) is not None:
         return entry
     move = read_logged(rules, entry.move)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from byzanz.chance import Stream, clean_cut, commitment, key, shuffled
 from byzanz.games import rules_of
 from byzanz.moves import Move, RulesError, Shuffle
-from byzanz.record.entry import Entry, abandoned, expected_hash, is_shuffle, table_act, table_act_error
+from byzanz.record.entry import Cause, Entry, abandoned, expected_hash, is_shuffle, table_act, table_act_error
 from byzanz.record.jsonl import Header, Record, Result
 from byzanz.record.report import (
     STEPS,
@@ -27,9 +27,9 @@ from byzanz.record.report import (
 from byzanz.rules import Rules
 from byzanz.umpire import forced_move
 
-CHOOSERS = ("player", "order", "clock", "autopilot", "bot")
+CHOOSERS = (Cause.PLAYER, Cause.ORDER, Cause.CLOCK, Cause.AUTOPILOT, Cause.BOT)
 """The `by` of a move that a seat had to choose; a forced one is by `rules`."""
-TABLE = ("moderator", "clock", "player")
+TABLE = (Cause.MODERATOR, Cause.CLOCK, Cause.PLAYER)
 """The `by` of a table act."""
 AFTER_THE_END = ("!note", "!look")
 
@@ -118,7 +118,7 @@ class Replay:
             move = self._shuffle(entry, due)
         elif due is not None:
             move = due[1]
-            if (entry.seat, entry.by, entry.move) != (due[0], "rules", str(move)):
+            if (entry.seat, entry.by, entry.move) != (due[0], Cause.RULES, str(move)):
                 _refuse_before(entry, due)
         else:
             move = self._choice(entry)
@@ -131,7 +131,9 @@ class Replay:
         self.over = self.rules.outcome(self.state) is not None
 
     def _shuffle(self, entry: Entry, due: Shuffle) -> Move:
-        if (entry.seat, entry.by) != (None, "chance") or not entry.move.startswith(f"shuffle {due.label} "):
+        if (entry.seat, entry.by) != (None, Cause.CHANCE) or not entry.move.startswith(
+            f"shuffle {due.label} "
+        ):
             _refuse_before(entry, due)
         logged = tuple(entry.move.split(" ")[2:])
         order = None if self.key is None else shuffled(due.cards, Stream(self.key, due.label).below)
@@ -160,11 +162,11 @@ class Replay:
         return move
 
     def _redacted_move(self, entry: Entry) -> None:
-        if entry.seat is None and (entry.by != "chance" or not entry.move.startswith("shuffle ")):
+        if entry.seat is None and (entry.by != Cause.CHANCE or not entry.move.startswith("shuffle ")):
             raise InvalidRecord(entry.seq, f"{entry.move!r} without a seat")
         if entry.seat is not None and entry.seat not in self.seats:
             raise InvalidRecord(entry.seq, f"there is no seat {entry.seat}")
-        if entry.seat is not None and entry.by not in (*CHOOSERS, "rules"):
+        if entry.seat is not None and entry.by not in (*CHOOSERS, Cause.RULES):
             raise InvalidRecord(entry.seq, f"a seat's move by {entry.by}")
         self.made.append((entry, None))
 

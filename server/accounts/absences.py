@@ -16,7 +16,7 @@ from server.config import zones
 from server.errors import InvalidInput
 from server.play import clock
 from server.store.engine import transaction
-from server.store.models import Absence, Game, Person, Seat, Turn
+from server.store.models import Absence, Game, GameStatus, Person, Seat, Turn
 from server.validation import excerpt
 
 BUDGET = 35
@@ -97,7 +97,11 @@ def remove_absence(person_id: int, absence_id: int, now: datetime) -> None:
         InvalidInput: it has begun, or an open turn counts on it: otherwise its days could be used twice.
     """
     with transaction() as session:
-        own = select(Seat.game_id).join(Game).where(Seat.person_id == person_id, Game.status == "running")
+        own = (
+            select(Seat.game_id)
+            .join(Game)
+            .where(Seat.person_id == person_id, Game.status == GameStatus.RUNNING)
+        )
         play.lock_games(session, session.scalars(own).all())  # a turn that opens meanwhile may count on it
         session.get_one(Person, person_id, with_for_update=True)
         row = session.get(Absence, absence_id)

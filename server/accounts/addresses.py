@@ -28,7 +28,7 @@ from server.mail import deliverability
 from server.play import clock, powers, turns
 from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction, truncate_log
-from server.store.models import AddressChange, BrowserSession, Link, Mail, Person
+from server.store.models import AddressChange, BrowserSession, Link, LinkPurpose, Mail, Person
 
 LOGGER = logging.getLogger(__name__)
 CONFIRM_WITHIN = timedelta(days=2)
@@ -39,7 +39,7 @@ LONGEST_WAIT = timedelta(days=3)
 """After this time a change is carried out even if no mail server has taken that email."""
 CHANGES_A_DAY = 3
 """Changes that one person may ask for within a day, and emails about them to one new address."""
-_OWN: tuple[links.Purpose, ...] = ("move", "object")
+_OWN: tuple[LinkPurpose, ...] = (LinkPurpose.MOVE, LinkPurpose.OBJECT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _is_expired(change: AddressChange, now: datetime) -> bool:
     return change.confirmed_at is None and change.asked_at <= now - CONFIRM_WITHIN
 
 
-def by_link(session: Session, purpose: links.Purpose, token: str, now: datetime) -> Pending | None:
+def by_link(session: Session, purpose: LinkPurpose, token: str, now: datetime) -> Pending | None:
     """Return the change behind a link of the purpose `move` or `object`; None if the link is unknown or has ended."""
     link = links.find(session, purpose, token, now)
     change = session.get(AddressChange, link.person_id) if link is not None else None
@@ -92,7 +92,7 @@ def by_link(session: Session, purpose: links.Purpose, token: str, now: datetime)
     return Pending(change, link, person, other, _why_not(session, person, other))
 
 
-def has_ended(session: Session, purpose: links.Purpose, token: str) -> bool:
+def has_ended(session: Session, purpose: LinkPurpose, token: str) -> bool:
     """Whether a link belonged to a change that was stopped, carried out, or not confirmed in time."""
     return links.find_any(session, purpose, token) is not None
 
@@ -131,7 +131,7 @@ def ask(person_id: int, address: str, now: datetime, language: str | None = None
             _check_new(person, address)
             _check_often(session, person_id, now)
             links_of = _begin(session, person, address, now)
-            _mail_new(session, address, links_of["move"], now, {"language": language})
+            _mail_new(session, address, links_of[LinkPurpose.MOVE], now, {"language": language})
     if full:
         raise TooMany("Too many emails have gone to new addresses. Try again in an hour.")
 
@@ -150,14 +150,18 @@ def _check_new(person: Person, address: str) -> None:
 
 
 def _check_often(session: Session, person_id: int, now: datetime) -> None:
-    asked = (Link.person_id == person_id, Link.purpose == "move", Link.created_at > now - timedelta(days=1))
+    asked = (
+        Link.person_id == person_id,
+        Link.purpose == LinkPurpose.MOVE,
+        Link.created_at > now - timedelta(days=1),
+    )
     if (session.scalar(select(func.count()).select_from(Link).where(*asked)) or 0) >= CHANGES_A_DAY:
         raise TooMany(
             "You can ask for %(most)s changes of your address a day. Try again tomorrow.", most=CHANGES_A_DAY
         )
 
 
-def _begin(session: Session, person: Person, address: str, now: datetime) -> dict[links.Purpose, Link]:
+def _begin(session: Session, person: Person, address: str, now: datetime) -> dict[LinkPurpose, Link]:
     """Store a change in place of the one that waits, and return its links."""
     before = session.get(AddressChange, person.id)
     if before is not None:
@@ -210,7 +214,7 @@ def confirm(
         NotOne: the two accounts cannot become one.
     """
     with transaction() as session:
-        pending = _locked(session, "move", token, now)
+        pending = _locked(session, LinkPurpose.MOVE, token, now)
         change = pending.change
         if change.confirmed_at is not None:
             return
@@ -229,7 +233,7 @@ def confirm(
         deliverability.mark_reachable(reader.id, now)
 
 
-def _locked(session: Session, purpose: links.Purpose, token: str, now: datetime) -> Pending:
+def _locked(session: Session, purpose: LinkPurpose, token: str, now: datetime) -> Pending:
     """Return the change behind a link, its person locked.
 
     Raises:
@@ -247,7 +251,7 @@ def _locked(session: Session, purpose: links.Purpose, token: str, now: datetime)
 
 def _objection(session: Session, person_id: int) -> Link:
     """Return the link with which the old mailbox can stop a change."""
-    live = (Link.person_id == person_id, Link.purpose == "object", Link.revoked_at.is_(None))
+    live = (Link.person_id == person_id, Link.purpose == LinkPurpose.OBJECT, Link.revoked_at.is_(None))
     return session.scalars(select(Link).where(*live).order_by(Link.id.desc()).limit(1)).one()
 
 
@@ -282,9 +286,9 @@ def move(person_id: int, address: str, now: datetime, *, reason: str, join: bool
         links_of = _begin(session, person, address, now)
         change = session.get_one(AddressChange, person_id)
         change.joins, change.by_operator = join, True
-        _confirm(session, change, links_of["move"], links_of["object"], now)
+        _confirm(session, change, links_of[LinkPurpose.MOVE], links_of[LinkPurpose.OBJECT], now)
         until = (now + OBJECT_WITHIN).isoformat()
-        _mail_new(session, address, links_of["move"], now, {"by": "operator", "until": until})
+        _mail_new(session, address, links_of[LinkPurpose.MOVE], now, {"by": "operator", "until": until})
         reader = people.find(session, address)
     if reader is not None and reader.unreachable is not None:  # it bounced long ago: now it is tried again
         deliverability.mark_reachable(reader.id, now, proven=False)
@@ -333,7 +337,7 @@ def _stop(session: Session, person_id: int, now: datetime) -> bool:
     return change is not None
 
 
-def stop_by_link(purpose: links.Purpose, token: str, now: datetime) -> None:
+def stop_by_link(purpose: LinkPurpose, token: str, now: datetime) -> None:
     """Stop a change with the link in the email to the new or the old mailbox.
 
     If the old mailbox objects, somebody else was signed in as this person: every browser is signed out.
@@ -343,7 +347,7 @@ def stop_by_link(purpose: links.Purpose, token: str, now: datetime) -> None:
     """
     with transaction() as session:
         pending = _locked(session, purpose, token, now)
-        if purpose == "object":
+        if purpose == LinkPurpose.OBJECT:
             session.execute(delete(BrowserSession).where(BrowserSession.person_id == pending.person.id))
         _end(session, pending.change, now)
 

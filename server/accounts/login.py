@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import get_args
 
 import flask
 from sqlalchemy import ColumnElement, CursorResult, delete, exists, select, update
@@ -23,7 +22,17 @@ from server.mail import deliverability
 from server.play import turns
 from server.store import links, origins, outbox, people
 from server.store.engine import insert, transaction
-from server.store.models import BrowserSession, Game, Link, Mail, Person, Seat
+from server.store.models import (
+    BrowserSession,
+    Game,
+    GameStatus,
+    Link,
+    LinkPurpose,
+    Mail,
+    Person,
+    Seat,
+    SeatStatus,
+)
 
 COOKIE = "known"
 MAX_AGE = 365 * 24 * 3600
@@ -152,7 +161,7 @@ def _proof(session: Session, person_id: int | None, seat_token: str, now: dateti
     """Return what shows that a request is its person's own, empty if nothing does; each proof has its own limits."""
     if person_id is None:
         return ""
-    link = links.find(session, "seat", seat_token, now)
+    link = links.find(session, LinkPurpose.SEAT, seat_token, now)
     if link is not None and link.person_id == person_id:
         return f"-link{link.id}"
     return "-browser" if knows(person_id) else ""
@@ -170,8 +179,8 @@ def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | No
 
     People who were only named in a form may not: nobody vouches for what a stranger types there.
     """
-    seated = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
-    organises = exists().where(Game.organiser_id == Person.id, Game.status != "asked")
+    seated = exists().where(Seat.person_id == Person.id, Seat.status == SeatStatus.SEATED)
+    organises = exists().where(Game.organiser_id == Person.id, Game.status != GameStatus.ASKED)
     may = Person.moderator | seated | organises
     found = session.execute(select(Person.id, may).where(which, Person.email.is_not(None))).first()
     return (found[0], bool(found[1])) if found else (None, False)
@@ -203,7 +212,7 @@ def _queue_mail(
     may = _may_have_another(session, kind, proof, person_id or decoy.id, now)
     reader = person_id if person_id and may else decoy.id
     owner = reader if kind == "signin" else decoy.id
-    link = links.issue(session, "signin", owner, now)
+    link = links.issue(session, LinkPurpose.SIGNIN, owner, now)
     outbox.enqueue(
         session,
         key=f"{kind}{proof}:{reader}:{int(now.timestamp() * 1e6)}",
@@ -244,7 +253,7 @@ def redeem(token: str, now: datetime, browser: str = "") -> Person | None:
         browser: the secret of the browser that opened the link; the one that used the link may do so again for a while.
     """
     with transaction() as session:
-        link = links.find_any(session, "signin", token)
+        link = links.find_any(session, LinkPurpose.SIGNIN, token)
         if link is None or not is_usable(link, now, browser):
             return None
         used = {"used_at": now, "used_by": session_digest(browser) if browser else None}
@@ -285,9 +294,9 @@ def this_browser(*, new: bool = False) -> str:
 def renew_feed(person_id: int, now: datetime) -> None:
     """Create a new link to a person's feeds and revoke the old one."""
     with transaction() as session:
-        live = (Link.person_id == person_id, Link.purpose == "feed", Link.revoked_at.is_(None))
+        live = (Link.person_id == person_id, Link.purpose == LinkPurpose.FEED, Link.revoked_at.is_(None))
         session.execute(update(Link).where(*live).values(revoked_at=now))
-        links.issue(session, "feed", person_id, now)
+        links.issue(session, LinkPurpose.FEED, person_id, now)
 
 
 def mail_games(person_id: int, now: datetime) -> None:
@@ -307,13 +316,11 @@ def mail_fresh_link(token: str, now: datetime, *, to_seat: bool = False) -> None
         to_seat: an organiser wants to go to their own seat, not to the organiser's page.
     """
     with transaction() as session:
-        found = [
-            links.find_any(session, purpose, links.token_in(token)) for purpose in get_args(links.Purpose)
-        ]
+        found = [links.find_any(session, purpose, links.token_in(token)) for purpose in LinkPurpose]
         link = next((link for link in found if link is not None), None)
         opens = _still_open(session, link, to_seat)
         person, known = _find_person(session, Person.id == (link.person_id if link else 0))
-        if link is None or link.purpose == "signin":
+        if link is None or link.purpose == LinkPurpose.SIGNIN:
             proof = f"-link{link.id}" if link is not None else ""
             _queue_mail(session, "signin", person if known else None, now, proof=proof, counts=False)
         else:
@@ -321,7 +328,7 @@ def mail_fresh_link(token: str, now: datetime, *, to_seat: bool = False) -> None
             _queue_mail(session, "fresh", reader, now, link.game_id, details, proof=f"-link{link.id}")
 
 
-def _still_open(session: Session, link: Link | None, to_seat: bool) -> links.Purpose | None:
+def _still_open(session: Session, link: Link | None, to_seat: bool) -> LinkPurpose | None:
     """Return what the owner of a link to a game may open there today."""
     game_id, owner, purpose = (link.game_id or "", link.person_id, link.purpose) if link else ("", 0, "")
     held = (Seat.game_id == Game.id) & (Seat.person_id == owner)
@@ -330,11 +337,11 @@ def _still_open(session: Session, link: Link | None, to_seat: bool) -> links.Pur
         return None
     game: Game = found[0]
     seat: Seat | None = found[1]
-    if purpose == "organise" and not to_seat:
-        return "organise" if game.organiser_id == owner else None
+    if purpose == LinkPurpose.ORGANISE and not to_seat:
+        return LinkPurpose.ORGANISE if game.organiser_id == owner else None
     if seat is None:
         return None
-    return "seat" if game.started_at and seat.status == "seated" else "invite"
+    return LinkPurpose.SEAT if game.started_at and seat.status == SeatStatus.SEATED else LinkPurpose.INVITE
 
 
 def sign_in(person_id: int, browser: str, now: datetime, link: str = "") -> None:

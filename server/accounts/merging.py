@@ -39,10 +39,13 @@ from server.store.models import (
     Alert,
     BrowserSession,
     Game,
+    GameStatus,
     Link,
+    LinkPurpose,
     Person,
     Reliability,
     Seat,
+    SeatStatus,
     Tenure,
     Wish,
 )
@@ -85,11 +88,13 @@ def check(session: Session, one_id: int, other_id: int) -> None:
 
 def played(session: Session, person_id: int) -> set[str]:
     """Return the games in which a person has or ever had a seat, but not those that were called off."""
-    seats = select(Seat.game_id).join(Game, Game.id == Seat.game_id).where(Game.status != "cancelled")
-    sits = seats.where(Seat.person_id == person_id, Seat.status == "seated")
+    seats = (
+        select(Seat.game_id).join(Game, Game.id == Seat.game_id).where(Game.status != GameStatus.CANCELLED)
+    )
+    sits = seats.where(Seat.person_id == person_id, Seat.status == SeatStatus.SEATED)
     sat = select(Tenure.game_id).where(Tenure.person_id == person_id)
     # Of games from before tenures were kept, only the link tells.
-    opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == "seat")
+    opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == LinkPurpose.SEAT)
     return {game_id for game_id in session.scalars(sits.union(sat, opened)) if game_id is not None}
 
 
@@ -146,7 +151,9 @@ def _start_clocks(pair: Pair, undigested: list[tuple[str, int]]) -> None:
 def _running_seats(session: Session, person_id: int) -> list[tuple[str, int]]:
     """Return the seats of a person in running games."""
     seats = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
-    held = seats.where(Seat.person_id == person_id, Seat.status == "seated", Game.status == "running")
+    held = seats.where(
+        Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, Game.status == GameStatus.RUNNING
+    )
     return [(game_id, seat) for game_id, seat in session.execute(held.order_by(Seat.game_id))]
 
 
@@ -195,7 +202,10 @@ def _end_requests(pair: Pair) -> None:
     both = (pair.kept.id, pair.other.id)
     theirs = update(Link).where(Link.person_id.in_(both), Link.revoked_at.is_(None))
     _run(
-        pair.session, theirs.where(Link.purpose.in_(("signin", "move", "object"))).values(revoked_at=pair.now)
+        pair.session,
+        theirs.where(Link.purpose.in_((LinkPurpose.SIGNIN, LinkPurpose.MOVE, LinkPurpose.OBJECT))).values(
+            revoked_at=pair.now
+        ),
     )
     _run(pair.session, delete(AddressChange).where(AddressChange.person_id.in_(both)))
 
@@ -239,10 +249,10 @@ def _one_seat_each(pair: Pair) -> None:
 
 def _free(pair: Pair, game: Game, seat: Seat) -> None:
     """Free a seat that nobody needs any more; its organiser is told as if an invitation had been declined."""
-    told = game.status != "inviting" or game.organiser_id in (pair.kept.id, pair.other.id)
-    if seat.status == "invited" and not told:
+    told = game.status != GameStatus.INVITING or game.organiser_id in (pair.kept.id, pair.other.id)
+    if seat.status == SeatStatus.INVITED and not told:
         notify.notify_organiser(pair.session, game, seat, "declined", pair.now)
-    seat.status, seat.name, seat.cut, seat.person_id = "free", "", "", None
+    seat.status, seat.name, seat.cut, seat.person_id = SeatStatus.FREE, "", "", None
     seat.invited_at = seat.answered_at = None
     seat.silent = seat.uncut = False
     pair.session.flush()
@@ -253,7 +263,7 @@ def _seats(person_id: int) -> Select[Seat]:
     return select(Seat).where(Seat.person_id == person_id)
 
 
-WORTH = ("free", "declined", "invited", "seated")
+WORTH = (SeatStatus.FREE, SeatStatus.DECLINED, SeatStatus.INVITED, SeatStatus.SEATED)
 """What a seat means to its person, the least first."""
 
 

@@ -41,6 +41,7 @@ from server.store.models import (
     Conduct,
     FormerHandle,
     Game,
+    GameStatus,
     IncomingMail,
     Link,
     Mail,
@@ -51,6 +52,7 @@ from server.store.models import (
     Presence,
     Reliability,
     Seat,
+    SeatStatus,
     Standing,
     StandingOrder,
     Tenure,
@@ -192,7 +194,9 @@ def _stay(person_id: int, now: datetime) -> None:
 def _leave_running_games(person_id: int, now: datetime, why: str | None) -> None:
     theirs = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
     with reading() as session:
-        held = theirs.where(Seat.person_id == person_id, Seat.status == "seated", Game.status == "running")
+        held = theirs.where(
+            Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, Game.status == GameStatus.RUNNING
+        )
         seats = session.execute(held.order_by(Seat.game_id)).all()
     for game_id, seat in seats:
         try:
@@ -224,14 +228,14 @@ def _rename(session: Session, game: Game, person_id: int) -> str:
 def _leave_game(session: Session, game: Game, person_id: int, now: datetime) -> None:
     """Give up a person's seat in a game that has not begun, and cancel it if they organise it."""
     seat = invitations.seat_for(session, game, person_id)
-    if game.status in ("asked", "inviting"):
+    if game.status in (GameStatus.ASKED, GameStatus.INVITING):
         if game.organiser_id == person_id:
             organiser.cancel_locked(session, game, now)
         elif seat is not None:
             invitations.withdraw(session, game, seat, now)
     if game.organiser_id == person_id:
         game.organiser_id, game.message = None, ""
-    if seat is not None and game.status == "running":
+    if seat is not None and game.status == GameStatus.RUNNING:
         session.flush()
         # If they could not leave, a turn is open, and no email will ever start its clock.
         play.mail_switched_off(session, game.id, seat.seat, now)
@@ -388,7 +392,7 @@ def _blocked(person_id: int) -> Iterator[dict[str, Any]]:
 def _started(person_id: int) -> Iterator[tuple[str, int]]:
     """Yield the seats of a person in games that have begun."""
     with reading() as session:
-        theirs = (Seat.person_id == person_id, Seat.status == "seated", Game.started_at.is_not(None))
+        theirs = (Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, Game.started_at.is_not(None))
         query = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id).where(*theirs)
         found = [(game_id, seat) for game_id, seat in session.execute(query.order_by(Seat.game_id))]
     yield from found

@@ -32,7 +32,7 @@ from byzanz.kit.conformance import Fault, Game
 from byzanz.kit.moves import orders_of
 from byzanz.kit.played import expect, who
 from byzanz.moves import RulesError, ranked
-from byzanz.record import Entry
+from byzanz.record import Cause, Entry
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from server import i18n
 
@@ -239,7 +239,7 @@ def _entry(game: Game, at: int, now: int, viewer: Viewer) -> Entry:
     rules, (seat, move) = game.rules, game.made[at]
     asked = set(rules.awaited(game.states[at]).values()) & set(rules.awaited(game.states[now]).values())
     text = rules.redact_move(move, seat, viewer, not asked)
-    by = "chance" if seat is None else "player"
+    by = Cause.CHANCE if seat is None else Cause.PLAYER
     return Entry(at + 1, "2026-11-23T18:00:00.000Z", seat, by, text, None, None, "0" * 64)
 
 

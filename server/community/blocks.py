@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from server.errors import InvalidInput, TooMany
 from server.store.engine import transaction
-from server.store.models import Block, Game, Person, Seat
+from server.store.models import Block, Game, Person, Seat, SeatStatus
 
 MOST = 50
 """People whom one person can block."""
@@ -121,7 +121,7 @@ def hides(session: Session, person_id: int | None) -> ColumnElement[bool]:
 def _of(others: Collection[int]) -> ColumnElement[bool]:
     if not others:
         return false()
-    seated = select(Seat.game_id).where(Seat.person_id.in_(others), Seat.status == "seated")
+    seated = select(Seat.game_id).where(Seat.person_id.in_(others), Seat.status == SeatStatus.SEATED)
     # A game without an organiser: NULL would hide it from everybody.
     return or_(func.coalesce(Game.organiser_id, 0).in_(others), Game.id.in_(seated))
 
@@ -131,9 +131,13 @@ def at_table(session: Session, game: Game, person_id: int) -> bool:
 
     It keeps nobody from a table that they organise, or where they sit or are invited: what vanished there would tell.
     """
-    own = (Seat.game_id == game.id, Seat.person_id == person_id, Seat.status.in_(("invited", "seated")))
+    own = (
+        Seat.game_id == game.id,
+        Seat.person_id == person_id,
+        Seat.status.in_((SeatStatus.INVITED, SeatStatus.SEATED)),
+    )
     if game.organiser_id == person_id or session.scalar(select(Seat.seat).where(*own).limit(1)) is not None:
         return False
-    seated = select(Seat.person_id).where(Seat.game_id == game.id, Seat.status == "seated")
+    seated = select(Seat.person_id).where(Seat.game_id == game.id, Seat.status == SeatStatus.SEATED)
     others = {game.organiser_id, *session.scalars(seated)} - {None}
     return bool(between(session, person_id, [other for other in others if other is not None]))

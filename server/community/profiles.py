@@ -22,7 +22,7 @@ from server.config import settings
 from server.errors import InvalidInput, TooMany
 from server.i18n.characters import skeleton
 from server.store.engine import insert, transaction
-from server.store.models import FormerHandle, Game, Person, Seat, Standing
+from server.store.models import FormerHandle, Game, Person, Seat, SeatStatus, Standing
 from server.validation import SPEAKERS
 
 SHOWN = ("nobody", "met", "all")
@@ -198,8 +198,8 @@ def may_see(session: Session, person: Person, viewer_id: int | None) -> bool:
 def have_met(session: Session, one_id: int, other_id: int) -> bool:
     """Whether two people sit or sat at one table in a game that has begun."""
     began = select(Game.id).where(Game.started_at.is_not(None))
-    theirs = select(Seat.game_id).where(Seat.person_id == other_id, Seat.status == "seated")
-    query = select(Seat.game_id).where(Seat.person_id == one_id, Seat.status == "seated")
+    theirs = select(Seat.game_id).where(Seat.person_id == other_id, Seat.status == SeatStatus.SEATED)
+    query = select(Seat.game_id).where(Seat.person_id == one_id, Seat.status == SeatStatus.SEATED)
     met = query.where(Seat.game_id.in_(theirs), Seat.game_id.in_(began)).limit(1)
     return session.scalar(met) is not None
 

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record, umpire
 from byzanz.moves import Question
+from byzanz.record import Cause
 from byzanz.rules import ALL, Rules
 from server.play import clock, history, positions
 from server.play.positions import Broken, rules_of
@@ -21,9 +22,9 @@ from server.store import log
 from server.store.models import EXCUSED, Absence, Conduct, Game, Outage, Person, Reliability, Tenure
 from server.store.statements import AnyGame
 
-OWN = ("player", "order")
+OWN = (Cause.PLAYER, Cause.ORDER)
 """The causes of entries with which a player answers."""
-SERVERS = ("clock", "autopilot")
+SERVERS = (Cause.CLOCK, Cause.AUTOPILOT)
 """The causes of entries with which the server answers for a player."""
 
 
@@ -168,7 +169,7 @@ def _outages(session: Session, game: Game) -> list[clock.Span]:
 
 
 def _counts(made: Decision, stops: Sequence[clock.Span]) -> bool:
-    if made.seconds == EXCUSED or (made.seconds is None and made.by == "autopilot"):
+    if made.seconds == EXCUSED or (made.seconds is None and made.by == Cause.AUTOPILOT):
         return False
     return not any(start < made.at and made.since < end for start, end in stops)
 

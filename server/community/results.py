@@ -26,7 +26,7 @@ from server.play.game import tenures_of
 from server.play.positions import Broken
 from server.store import log
 from server.store.engine import reading, transaction
-from server.store.models import Conduct, Game, Person, Reliability, Seat, Standing, Tenure
+from server.store.models import Conduct, Game, GameStatus, Person, Reliability, Seat, Standing, Tenure
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ _SEAT = (Standing.seat, Seat.name, Standing.person_id, Standing.bot, Standing.pl
 
 def load(session: Session, which: ColumnElement[bool], most: int, after: int = 0) -> list[Ended]:
     """Return the games among the `most` latest, after some, that are counted and were not ended early."""
-    over = (Game.status == "over", Game.started_at.is_not(None), Game.ended_at.is_not(None))
+    over = (Game.status == GameStatus.OVER, Game.started_at.is_not(None), Game.ended_at.is_not(None))
     query = select(*_GAME).where(*over, Game.quarantine.is_(None), ~Game.trial, which)
     latest = query.order_by(Game.ended_at.desc(), Game.id).limit(most).offset(after)
     games = session.execute(latest).all()
@@ -160,7 +160,7 @@ def count(game_id: str, now: datetime) -> bool:
     """
     with transaction() as session:
         game = log.lock_game(session, game_id, skip_locked=True)
-        if game is None or game.status != "over" or game.counted_at is not None or game.trial:
+        if game is None or game.status != GameStatus.OVER or game.counted_at is not None or game.trial:
             return False
         if not positions.installed(game):
             return False
@@ -223,7 +223,7 @@ def everything(now: datetime) -> int:
 
     If it is interrupted, the scheduler counts the rest.
     """
-    over = (Game.status == "over", Game.trial.is_(False))
+    over = (Game.status == GameStatus.OVER, Game.trial.is_(False))
     with transaction() as session:
         for table in (Standing, Conduct, Reliability):
             session.execute(delete(table))

@@ -18,6 +18,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
+from byzanz.record import Cause
 from byzanz.rules import ALL
 from server.community import profiles, results
 from server.community.profiles import Company
@@ -331,7 +332,7 @@ def habits(session: Session, person_id: int, zone: str) -> Habits:
     slugs = _games(session, person_id)
     entries = _entries(session, person_id, slugs)
     answers = _answers(session, person_id, entries)
-    local = [at.astimezone(zones.get(zone)) for at, by in entries.values() if by == "player"]
+    local = [at.astimezone(zones.get(zone)) for at, by in entries.values() if by == Cause.PLAYER]
     days, hours = Counter(at.weekday() for at in local), Counter(at.hour // BLOCK for at in local)
     games = results.of_person(session, person_id, MOST_GAMES_OF_HABITS)
     return Habits(
@@ -358,7 +359,7 @@ Entries = Mapping[tuple[str, int], tuple[datetime, str]]
 
 
 def _entries(session: Session, person_id: int, games: Iterable[str]) -> Entries:
-    moves = log.held_moves(session, person_id, [*games], ("player", "order"))
+    moves = log.held_moves(session, person_id, [*games], (Cause.PLAYER, Cause.ORDER))
     return {(game, seq): (parse_stamp(at), by) for game, seq, at, by in moves}
 
 
@@ -368,8 +369,8 @@ def _answers(session: Session, person_id: int, entries: Entries) -> Answers:
     found: dict[str, list[float]] = defaultdict(list)
     for game_id, text in session.execute(query.order_by(Conduct.ended_at.desc()).limit(MOST_GAMES_OF_HABITS)):
         for seq, seconds in json.loads(text):
-            by = entries.get((game_id, seq), (None, "player"))[1]
-            if seconds >= 0 and by == "player":
+            by = entries.get((game_id, seq), (None, Cause.PLAYER))[1]
+            if seconds >= 0 and by == Cause.PLAYER:
                 found[game_id].append(seconds)
     return found
 
@@ -390,7 +391,7 @@ def _pace(slug: str, times: Sequence[float]) -> Pace:
 def _saved(entries: Entries, slugs: Mapping[str, str], answers: Answers) -> Saved:
     """Return what orders saved: each would have taken as long as the person's usual answer in that game."""
     usual = {pace.slug: pace.median for pace in _paces(slugs, answers)}
-    games = [game_id for (game_id, _seq), (_at, by) in entries.items() if by == "order"]
+    games = [game_id for (game_id, _seq), (_at, by) in entries.items() if by == Cause.ORDER]
     return Saved(len(games), sum(usual.get(slugs[game_id], 0) for game_id in games))
 
 

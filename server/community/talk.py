@@ -35,7 +35,22 @@ from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
 from server.play import notes
 from server.store import outbox
 from server.store.engine import connection_of, transaction
-from server.store.models import WAITING, Block, Game, Link, Mail, Mute, Notes, Person, Seat, Word
+from server.store.models import (
+    WAITING,
+    Block,
+    Game,
+    GameStatus,
+    Link,
+    LinkPurpose,
+    Mail,
+    MailStatus,
+    Mute,
+    Notes,
+    Person,
+    Seat,
+    SeatStatus,
+    Word,
+)
 from server.store.prepared import Prepared
 from server.store.statements import AnyGame, AnyPerson, AnySeat
 
@@ -45,7 +60,7 @@ _held, _own = Seat.__table__.alias("held").c, Seat.__table__.alias("own").c
 _reader: Any = bindparam("reader")
 _game: Any = bindparam("game")
 _SEATED = exists().where(
-    _own.game_id == _game, _own.person_id == _reader, _own.status == literal_column("'seated'")
+    _own.game_id == _game, _own.person_id == _reader, _own.status == literal_column(f"'{SeatStatus.SEATED}'")
 )
 _MUTED = exists().where(_mute.person_id == _reader, _mute.other_id == _word.person_id)
 _BLOCKED = exists().where(_block.person_id == _reader, _block.other_id == _word.person_id)
@@ -169,7 +184,7 @@ def _readers(game_id: str, speaker_id: int) -> Select[int, int]:
         exists().where(Block.person_id == Person.id, Block.other_id == speaker_id),
     )
     wants = (Person.talk == "once", ~Person.silent, Person.email.is_not(None), Person.id != speaker_id, ~deaf)
-    here = (Seat.game_id == game_id, Seat.status == "seated", ~Seat.silent, ~Seat.left)
+    here = (Seat.game_id == game_id, Seat.status == SeatStatus.SEATED, ~Seat.silent, ~Seat.left)
     query = select(Person.id, Seat.seat).join(Seat, Seat.person_id == Person.id)
     return query.where(*here, *wants).order_by(Seat.seat)
 
@@ -184,7 +199,7 @@ def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> d
     waiting = session.scalars(select(held).where(*theirs, WAITING)).all()
     if any(not each for each in waiting):
         return None
-    sent = session.scalar(select(func.max(Mail.finished_at)).where(*theirs, Mail.status == "sent"))
+    sent = session.scalar(select(func.max(Mail.finished_at)).where(*theirs, Mail.status == MailStatus.SENT))
     last = now if waiting else sent
     return max(now + PATIENCE, last + APART) if last is not None else now + PATIENCE
 
@@ -274,7 +289,9 @@ def say(
 
 def _seat(session: Session, game_id: str, person_id: int, link_id: int | None) -> Seat:
     """Return the seat that a person holds now."""
-    query = select(Seat).where(Seat.game_id == game_id, Seat.person_id == person_id, Seat.status == "seated")
+    query = select(Seat).where(
+        Seat.game_id == game_id, Seat.person_id == person_id, Seat.status == SeatStatus.SEATED
+    )
     seat = session.scalar(query)
     link = session.get(Link, link_id) if link_id is not None else None
     if seat is None or (link_id is not None and not _is_theirs(link, game_id, person_id)):
@@ -285,7 +302,10 @@ def _seat(session: Session, game_id: str, person_id: int, link_id: int | None) -
 def _is_theirs(link: Link | None, game_id: str, person_id: int) -> bool:
     theirs = link is not None and (link.game_id, link.person_id) == (game_id, person_id)
     return (
-        theirs and link is not None and link.purpose in ("seat", "reply", "talk") and link.revoked_at is None
+        theirs
+        and link is not None
+        and link.purpose in (LinkPurpose.SEAT, LinkPurpose.REPLY, LinkPurpose.TALK)
+        and link.revoked_at is None
     )
 
 
@@ -306,7 +326,7 @@ def check_open(game: AnyGame, now: datetime) -> None:
     Raises:
         Closed: the game has not begun or ended long ago, or its talk is closed.
     """
-    if game.status not in ("running", "over"):
+    if game.status not in (GameStatus.RUNNING, GameStatus.OVER):
         raise Closed("You can talk at this table once the game has begun.")
     if game.ended_at is not None and now >= game.ended_at + OPEN_AFTER_END:
         raise Closed("This game ended more than 30 days ago; its table talk is closed.")

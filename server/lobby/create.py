@@ -20,7 +20,7 @@ from server.lobby.settings import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clea
 from server.play import positions
 from server.store import links, origins, people
 from server.store.engine import transaction
-from server.store.models import Game, GameSettings, Person, Seat
+from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat, SeatStatus
 from server.validation import Guest
 
 # fmt: off
@@ -71,8 +71,8 @@ WAITS = timedelta(days=21)
 def wait_for_players(session: Session, game: Game, now: datetime) -> None:
     """Let a locked game with free seats wait for players from now on if it is listed; call it after each change."""
     session.flush()
-    free = select(Seat.seat).where(Seat.game_id == game.id, Seat.status == "free").limit(1)
-    waits = game.listed and game.status == "inviting" and session.scalar(free) is not None
+    free = select(Seat.seat).where(Seat.game_id == game.id, Seat.status == SeatStatus.FREE).limit(1)
+    waits = game.listed and game.status == GameStatus.INVITING and session.scalar(free) is not None
     game.open_until = now + WAITS if waits else None
     if waits:
         game.listed_at = game.listed_at or now
@@ -101,7 +101,7 @@ def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None
         taken: the names at the table.
     """
     seat.name = validation.unique_name(bot_name(kind, taken), taken)
-    seat.bot, seat.cut, seat.status = kind, seat.name, "seated"
+    seat.bot, seat.cut, seat.status = kind, seat.name, SeatStatus.SEATED
     seat.person_id, seat.uncut, seat.answered_at = None, False, now
 
 
@@ -115,7 +115,7 @@ def seat_person(
         cut: their cut of the deck, validated.
         uncut: they were not asked; the cut is the server's offer, and no email says what was fixed before it.
     """
-    seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
+    seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, SeatStatus.SEATED, now
     seat.silent = False
     game.cuts_made += 1
     seat.cut_number = game.cuts_made
@@ -300,7 +300,7 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
         rules=validation.game_rules(request.settings.slug).version,
         name=request.name,
         organiser_id=persons[request.organiser.address].id,
-        status="asked",
+        status=GameStatus.ASKED,
         seed=seed.hex(),
         commitment=chance.commitment(game_id, seed),
         created_at=now,
@@ -318,14 +318,16 @@ def _seats(request: GameRequest, game: Game, persons: Mapping[str, Person], now:
     for number, guest in enumerate(request.guests):
         taken.append(validation.unique_name(guest.name, taken))
         person_id = persons[guest.address].id
-        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=person_id)
+        yield Seat(
+            game_id=game.id, seat=number, name=taken[-1], status=SeatStatus.INVITED, person_id=person_id
+        )
     for number, kind in enumerate(request.bots, len(request.guests)):
-        seat = Seat(game_id=game.id, seat=number, name="", status="free")
+        seat = Seat(game_id=game.id, seat=number, name="", status=SeatStatus.FREE)
         seat_bot(seat, kind, taken, now)
         taken.append(seat.name)
         yield seat
     for number in range(len(taken), len(taken) + request.free):
-        yield Seat(game_id=game.id, seat=number, name="", status="free")
+        yield Seat(game_id=game.id, seat=number, name="", status=SeatStatus.FREE)
 
 
 def confirm_game(
@@ -361,9 +363,9 @@ def confirm_game(
     message = None if message is None else validation.clean_message(message)
     with transaction() as session:
         game = lock_organised_game(session, token, now)
-        if game.status == "cancelled":
+        if game.status == GameStatus.CANCELLED:
             raise Closed("This game was called off.")
-        if game.status == "asked":
+        if game.status == GameStatus.ASKED:
             notify.lock_people(session, game)
             host = session.get_one(Person, game.organiser_id)
             host.name, host.accepted = name or notify.requested_name(session, game), True
@@ -377,7 +379,7 @@ def confirm_game(
 
 
 def _send_invitations(session: Session, game: Game, host: Person, cut: str, now: datetime) -> None:
-    invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
+    invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == SeatStatus.INVITED]
     others = [seat for seat in invited if seat.person_id != host.id]
     notify.check_invitations(session, host.id, len(others), now)
     for seat in invited:
@@ -387,7 +389,7 @@ def _send_invitations(session: Session, game: Game, host: Person, cut: str, now:
             check_name_free(session, seat, host.name)
             seat.name = host.name
             seat_person(session, game, seat, cut, now)
-    game.status = "inviting"
+    game.status = GameStatus.INVITING
     notify.begin_if_full(session, game, now)
     wait_for_players(session, game, now)
 
@@ -398,7 +400,7 @@ def lock_organised_game(session: Session, token: str, now: datetime) -> Game:
     Raises:
         NoSuchLink: it is unknown or revoked, or the game has another organiser now.
     """
-    link = links.find(session, "organise", token, now)
+    link = links.find(session, LinkPurpose.ORGANISE, token, now)
     game = play.lock_game(session, link.game_id) if link and link.game_id else None
     if link is None or game is None or game.organiser_id != link.person_id:
         raise NoSuchLink("This link is not valid.")
@@ -437,7 +439,7 @@ def quick_game(
     with transaction() as session:
         persons = _persons(session, [(guest.address, guest.name) for guest in request.everyone], now)
         game = create_rows(session, request, persons, now)
-        game.status = "inviting"
+        game.status = GameStatus.INVITING
         asked = [seat for seat in positions.seats_of(session, game.id) if seat.person_id is not None]
         notify.lock_people(session, game)
         for seat in asked:

@@ -18,7 +18,7 @@ from server.play import positions
 from server.play.moderation import has_looked
 from server.store import links
 from server.store.engine import transaction
-from server.store.models import Game, Link, Person, Seat
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Invitation:
 
 def invitation(session: Session, token: str, now: datetime) -> Invitation | None:
     """Return the invitation with this token, or None if it is unknown or revoked."""
-    link = links.find(session, "invite", token, now)
+    link = links.find(session, LinkPurpose.INVITE, token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
     if link is None or game is None:
         return None
@@ -48,12 +48,12 @@ def seat_for(session: Session, game: Game, person_id: int) -> Seat | None:
 
 def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Game, Seat]:
     """Return the locked game and the seat for which this invitation can still be answered."""
-    link = links.find(session, "invite", token, now)
+    link = links.find(session, LinkPurpose.INVITE, token, now)
     if link is None or link.game_id is None:
         raise NoSuchLink("This link is not valid.")
     game = play.lock_game(session, link.game_id)
     seat = seat_for(session, game, link.person_id)
-    if game.status == "cancelled":
+    if game.status == GameStatus.CANCELLED:
         raise Closed("This game was called off.")
     if seat is None:
         raise Closed("This seat is no longer reserved for you.")
@@ -86,7 +86,7 @@ def accept(
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction(token) as session:
         game, seat = _lock_invited_seat(session, token, now)
-        if game.status == "inviting" and seat.status != "seated":
+        if game.status == GameStatus.INVITING and seat.status != SeatStatus.SEATED:
             check_name_free(session, seat, name)
             seat.name = name
             guest = session.get_one(Person, seat.person_id)
@@ -116,7 +116,7 @@ def decline(token: str, now: datetime) -> str:
     """
     with transaction(token) as session:
         game, seat = _lock_invited_seat(session, token, now)
-        if game.status != "inviting":
+        if game.status != GameStatus.INVITING:
             raise Closed("The game has begun; you can no longer decline.")
         withdraw(session, game, seat, now)
         return game.id
@@ -124,9 +124,9 @@ def decline(token: str, now: datetime) -> str:
 
 def withdraw(session: Session, game: Game, seat: Seat, now: datetime) -> None:
     """Give up a seat, or decline the invitation to it, in a locked game that has not begun."""
-    if seat.status != "declined":
-        answer = "left" if seat.status == "seated" else "declined"
-        seat.status, seat.cut, seat.answered_at = "declined", "", now
+    if seat.status != SeatStatus.DECLINED:
+        answer = "left" if seat.status == SeatStatus.SEATED else "declined"
+        seat.status, seat.cut, seat.answered_at = SeatStatus.DECLINED, "", now
         ends = rematch.stop_if_declined(session, game)
         notify.notify_organiser(session, game, seat, answer, now, ends=ends)
         wait_for_players(session, game, now)
@@ -149,14 +149,14 @@ def take_free_seat(
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction(game_id) as session:
         game = play.lock_game(session, game_id)
-        if not game.listed or game.status != "inviting":
+        if not game.listed or game.status != GameStatus.INVITING:
             raise Closed("This game has no free seats.")
         seats = positions.seats_of(session, game.id)
         if any(seat.person_id == person_id for seat in seats):
             raise Closed("You already have a seat or an invitation at this table.")
         if has_looked(session, game.id, person_id):
             raise Closed("You have viewed hidden hands in this game, so you cannot take a seat.")
-        free = next((seat for seat in seats if seat.status == "free"), None)
+        free = next((seat for seat in seats if seat.status == SeatStatus.FREE), None)
         if free is None or blocks.at_table(session, game, person_id):  # nobody is told of a block
             raise Closed("All seats are taken.")
         check_asked(session, game, person_id)

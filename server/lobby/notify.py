@@ -16,7 +16,19 @@ from server.lobby.networks import HOUR, Caused, Limits
 from server.play import history, positions
 from server.store import alerts, links, origins, outbox
 from server.store.facts import Fact
-from server.store.models import INVITATION, NO_TURN, WAITING, Game, Mail, Person, Seat
+from server.store.models import (
+    INVITATION,
+    NO_TURN,
+    WAITING,
+    Game,
+    GameStatus,
+    LinkPurpose,
+    Mail,
+    MailStatus,
+    Person,
+    Seat,
+    SeatStatus,
+)
 
 DAY = timedelta(days=1)
 INVITATIONS = ("invite", "nudge", "held")
@@ -37,7 +49,7 @@ MOST_UNCONFIRMED = 5
 """Unconfirmed games that strangers can request under one address within a day."""
 
 
-EVERY_MAIL: tuple[links.Purpose, ...] = ("seat", "stop")
+EVERY_MAIL: tuple[LinkPurpose, ...] = (LinkPurpose.SEAT, LinkPurpose.STOP)
 """The links in every email of a running game, made when it begins so that no email has to."""
 
 
@@ -74,7 +86,9 @@ def ask_to_confirm(
     """
     delay = check_crowd(session, now) if limited else 0
     filters = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
-    waiting = select(func.count(Mail.id)).where(*filters, Mail.created_at > now - DAY, Game.status == "asked")
+    waiting = select(func.count(Mail.id)).where(
+        *filters, Mail.created_at > now - DAY, Game.status == GameStatus.ASKED
+    )
     if (session.scalar(waiting) or 0) >= MOST_UNCONFIRMED and limited:
         raise TooMany(
             "%(most)s games under this address are waiting to be confirmed. Confirm one of them or call it off first.",
@@ -153,7 +167,7 @@ def _held_until(
     if person.accepted:
         return None
     theirs = (NO_TURN, Mail.person_id == person.id)
-    sent = (Mail.kind == "held") & (Mail.status == "sent") & (Mail.finished_at > now - DAY)
+    sent = (Mail.kind == "held") & (Mail.status == MailStatus.SENT) & (Mail.finished_at > now - DAY)
     reached = or_(INVITATION & (Mail.created_at > now - DAY), sent)
     if (session.scalar(select(func.count(Mail.id)).where(*theirs, reached)) or 0) >= REACH_A_STRANGER:
         return now + DAY
@@ -173,7 +187,7 @@ def _is_proven(session: Session, host_id: int | None) -> bool:
     """Whether somebody has accepted an invitation of this organiser before: they keep a share of their own."""
     held = select(Seat.seat).join(Game, Game.id == Seat.game_id).join(Person, Person.id == Seat.person_id)
     theirs = held.where(Game.organiser_id == host_id, Seat.person_id != host_id, ~Game.trial)
-    accepted = theirs.where(Seat.status == "seated", Person.accepted)
+    accepted = theirs.where(Seat.status == SeatStatus.SEATED, Person.accepted)
     return host_id is not None and session.scalar(accepted.limit(1)) is not None
 
 
@@ -287,14 +301,16 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
     """Tell a person who was emailed about a seat that it is gone; the organiser only if it was not their own doing."""
     if seat.person_id is None or (seat.person_id == game.organiser_id and why != "expired"):
         return
-    if seat.status not in {"invited", "seated"} or (seat.status == "invited" and seat.invited_at is None):
+    if seat.status not in {SeatStatus.INVITED, SeatStatus.SEATED} or (
+        seat.status == SeatStatus.INVITED and seat.invited_at is None
+    ):
         return
-    if seat.status == "invited" and not _has_heard(session, seat):
+    if seat.status == SeatStatus.INVITED and not _has_heard(session, seat):
         return
     person = session.get_one(Person, seat.person_id)
     if person.unreachable and person.retry_at is None:  # such an email would only be rejected as well
         return
-    if seat.status == "invited" and is_kept_from(session, game, seat.person_id):
+    if seat.status == SeatStatus.INVITED and is_kept_from(session, game, seat.person_id):
         return
     outbox.enqueue(
         session,
@@ -311,7 +327,8 @@ def is_kept_from(session: Session, game: Game, person_id: int) -> bool:
     """Whether a block keeps the invitation to a game from a person: one that has arrived stays."""
     if not blocks.between(session, person_id, [game.organiser_id or 0]):
         return False
-    return links.existing(session, "invite", person_id, game.id) is None  # an email makes it when it goes out
+    # An email makes the link when it goes out.
+    return links.existing(session, LinkPurpose.INVITE, person_id, game.id) is None
 
 
 def open_table_key(game_id: str, open_until: datetime) -> str:
@@ -341,7 +358,7 @@ def _has_heard(session: Session, seat: Seat) -> bool:
         Mail.person_id == seat.person_id,
         Mail.created_at >= seat.invited_at,
     )
-    mailed = or_(INVITATION, (Mail.kind == "held") & (Mail.status != "waiting"))
+    mailed = or_(INVITATION, (Mail.kind == "held") & (Mail.status != MailStatus.WAITING))
     return session.scalar(select(Mail.id).where(*about, mailed).limit(1)) is not None
 
 
@@ -353,7 +370,7 @@ def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
     session.flush()
     session.expire_all()  # seats may have been renumbered, and people just seated are not loaded yet
     seats = positions.seats_of(session, game.id)
-    if game.status != "inviting" or any(seat.status != "seated" for seat in seats):
+    if game.status != GameStatus.INVITING or any(seat.status != SeatStatus.SEATED for seat in seats):
         return False
     play.begin(session, game.id, now)
     for seat in seats:

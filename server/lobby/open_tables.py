@@ -19,7 +19,7 @@ from server.play import lengths
 from server.play.lengths import Kind, Span
 from server.store import outbox
 from server.store.engine import reading, transaction
-from server.store.models import NO_TURN, Game, Mail, Person, Seat, Wish
+from server.store.models import NO_TURN, Game, GameStatus, Mail, Person, Seat, SeatStatus, Wish
 
 A_PAGE = 20
 """Tables on one page."""
@@ -28,7 +28,7 @@ MOST_OFFERED = 10
 LAST_PAGE = 500
 PACES = (3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400)
 """Seconds for a decision, at least, as the filter offers them."""
-FREE = Seat.status == "free"
+FREE = Seat.status == SeatStatus.FREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def open_tables(
     """
     query = _open(which, _hidden(session, reader_id))
     if reader_id is not None:
-        own = select(Seat.game_id).where(Seat.person_id == reader_id, Seat.status != "declined")
+        own = select(Seat.game_id).where(Seat.person_id == reader_id, Seat.status != SeatStatus.DECLINED)
         query = query.where(
             Game.id.not_in(own), or_(Game.organiser_id.is_(None), Game.organiser_id != reader_id)
         )
@@ -188,7 +188,9 @@ def _like(which: Wanted) -> Iterator[ColumnElement[bool]]:
 
 def _without(hidden: Collection[int]) -> Iterator[ColumnElement[bool]]:
     if hidden:
-        yield Game.id.not_in(select(Seat.game_id).where(Seat.status == "seated", Seat.person_id.in_(hidden)))
+        yield Game.id.not_in(
+            select(Seat.game_id).where(Seat.status == SeatStatus.SEATED, Seat.person_id.in_(hidden))
+        )
         yield or_(Game.organiser_id.is_(None), Game.organiser_id.not_in(hidden))
 
 
@@ -198,7 +200,11 @@ def _hidden(session: Session, reader_id: int | None) -> set[int]:
         return set()
     offered = select(Seat.game_id).where(Seat.offered_at.is_not(None))
     games = or_(Game.open_until.is_not(None), Game.id.in_(offered))
-    seated = select(Seat.person_id).join(Game, Game.id == Seat.game_id).where(games, Seat.status == "seated")
+    seated = (
+        select(Seat.person_id)
+        .join(Game, Game.id == Seat.game_id)
+        .where(games, Seat.status == SeatStatus.SEATED)
+    )
     everybody = session.scalars(seated.union(select(Game.organiser_id).where(games)))
     return blocks.between(session, reader_id, {each for each in everybody if each is not None})
 
@@ -213,7 +219,7 @@ def offered_seats(session: Session, which: Wanted, reader_id: int | None) -> lis
     query = (
         select(Game, Seat)
         .join(Seat, Seat.game_id == Game.id)
-        .where(Seat.offered_at.is_not(None), Game.status == "running", Game.quarantine.is_(None))
+        .where(Seat.offered_at.is_not(None), Game.status == GameStatus.RUNNING, Game.quarantine.is_(None))
         .where(*_like(which), *_without(_hidden(session, reader_id)))
     )
     if which.size is not None:

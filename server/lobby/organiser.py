@@ -17,7 +17,7 @@ from server.lobby.settings import TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, GameSettings, Mail, Seat
+from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Mail, Seat, SeatStatus
 from server.validation import Guest
 
 NUDGE_AFTER = timedelta(hours=48)
@@ -27,7 +27,7 @@ REMINDER_INTERVAL = timedelta(hours=24)
 
 def organised_game(session: Session, token: str, now: datetime) -> Game | None:
     """Return the game whose organiser's page this token opens, or None if it is unknown or revoked."""
-    link = links.find(session, "organise", token, now)
+    link = links.find(session, LinkPurpose.ORGANISE, token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
     return game if link and game and game.organiser_id == link.person_id else None
 
@@ -37,9 +37,9 @@ def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
     """Open a transaction on a locked game that is still inviting."""
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if game.status == "asked":
+        if game.status == GameStatus.ASKED:
             raise Closed("Send the invitations first.")
-        if game.status != "inviting":
+        if game.status != GameStatus.INVITING:
             raise Closed("The game has begun or was called off; its seats can no longer change.")
         yield session, game
         wait_for_players(session, game, now)
@@ -54,7 +54,7 @@ def keep_open(token: str, now: datetime) -> None:
 def _open_seat(session: Session, game: Game, number: int) -> Seat:
     """Return a seat that nobody has taken yet."""
     seat = _seat(session, game, number)
-    if seat.status == "seated":
+    if seat.status == SeatStatus.SEATED:
         raise Closed("%(name)s has taken this seat.", name=seat.name)
     return seat
 
@@ -74,7 +74,7 @@ def drop(token: str, number: int, now: datetime) -> None:
 
 def _free(session: Session, game: Game, seat: Seat, now: datetime) -> None:
     notify.notify_cancelled(session, game, seat, "withdrawn", now)
-    seat.status, seat.name, seat.cut = "free", "", ""
+    seat.status, seat.name, seat.cut = SeatStatus.FREE, "", ""
     seat.person_id = seat.bot = seat.invited_at = seat.answered_at = None
     seat.uncut = seat.silent = False
 
@@ -83,7 +83,7 @@ def remind(token: str, number: int, now: datetime) -> None:
     """Remind a person of their invitation, a day after the last mail at the earliest."""
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
-        if seat.status != "invited" or seat.person_id is None:
+        if seat.status != SeatStatus.INVITED or seat.person_id is None:
             raise Closed("Nobody is invited to this seat.")
         recent = select(Mail.id).where(
             Mail.kind.in_(notify.INVITATIONS),
@@ -115,7 +115,7 @@ def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
         if seat.person_id != person.id:
             _free(session, game, seat, now)
         seat.name = validation.unique_name(name, [other.name for other in others])
-        seat.person_id, seat.status = person.id, "invited"
+        seat.person_id, seat.status = person.id, SeatStatus.INVITED
         notify.invite(session, seat, now)
 
 
@@ -123,10 +123,10 @@ def invite_again(token: str, number: int, now: datetime) -> None:
     """Invite a person who has declined once more; they can decline again."""
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
-        if seat.status != "declined" or seat.person_id is None:
+        if seat.status != SeatStatus.DECLINED or seat.person_id is None:
             raise Closed("Nobody has declined this seat.")
         notify.check_invitations(session, game.organiser_id, 1, now)
-        seat.status, seat.answered_at = "invited", None
+        seat.status, seat.answered_at = SeatStatus.INVITED, None
         notify.invite(session, seat, now)
 
 
@@ -171,7 +171,7 @@ def fill_all(token: str, bot: str, now: datetime) -> bool:
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
         for seat in seats:
-            if seat.status == "free":
+            if seat.status == SeatStatus.FREE:
                 seat_bot(seat, kind, [other.name for other in seats], now)
         return notify.begin_if_full(session, game, now)
 
@@ -184,10 +184,10 @@ def start(token: str, now: datetime) -> None:
     """
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
-        seated = [seat for seat in seats if seat.status == "seated"]
+        seated = [seat for seat in seats if seat.status == SeatStatus.SEATED]
         validation.check_player_count(positions.rules_of(game), len(seated), "start")
         for seat in seats:
-            if seat.status != "seated":
+            if seat.status != SeatStatus.SEATED:
                 notify.notify_cancelled(session, game, seat, "started", now)
                 session.delete(seat)
         renumber(session, game, [seat.seat for seat in seated])
@@ -198,18 +198,18 @@ def cancel(token: str, now: datetime) -> None:
     """Cancel the game and tell the people who were emailed about it. Cancelling twice changes nothing."""
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if game.status not in {"asked", "inviting", "cancelled"}:
+        if game.status not in {GameStatus.ASKED, GameStatus.INVITING, GameStatus.CANCELLED}:
             raise Closed("The game has begun; only a moderator can end it.")
-        if game.status != "cancelled":
+        if game.status != GameStatus.CANCELLED:
             cancel_locked(session, game, now)
 
 
 def cancel_locked(session: Session, game: Game, now: datetime, why: str = "cancelled") -> None:
     """Cancel a locked game that has not begun; `why` as in the mail `cancelled`."""
     for seat in positions.seats_of(session, game.id):
-        if game.status == "inviting":
+        if game.status == GameStatus.INVITING:
             notify.notify_cancelled(session, game, seat, why, now)
-    game.status = "cancelled"
+    game.status = GameStatus.CANCELLED
     game.ended_at, game.keep_going, game.open_until = now, False, None
     rematch.forget(session, game.id)
 
@@ -226,7 +226,7 @@ def set_keep_going(token: str, keep: bool, now: datetime) -> None:
     """Offer the next game by itself a day after the end of this one, or let it be."""
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if game.status == "cancelled":
+        if game.status == GameStatus.CANCELLED:
             raise Closed("This game was called off.")
         if not rematch.may_keep_going(session, game, now):
             raise Closed("It is too late to change this. Start the next game from the result page.")
@@ -245,9 +245,9 @@ def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
     pace = clean_time_control(pace)
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if game.status not in {"asked", "inviting"}:
+        if game.status not in {GameStatus.ASKED, GameStatus.INVITING}:
             raise Closed("The game has begun or was called off; its time control can no longer change.")
-        seated = [seat for seat in positions.seats_of(session, game.id) if seat.status == "seated"]
+        seated = [seat for seat in positions.seats_of(session, game.id) if seat.status == SeatStatus.SEATED]
         others = [seat for seat in seated if seat.person_id not in (None, game.organiser_id)]
         if others and not pace.gives_at_least(TimeControl.of(GameSettings.of(game))):
             raise Closed(
@@ -265,7 +265,7 @@ def set_talk(token: str, allowed: bool, now: datetime) -> None:
     """
     with transaction(token) as session:
         game = lock_organised_game(session, token, now)
-        if allowed and game.status not in ("asked", "inviting"):
+        if allowed and game.status not in (GameStatus.ASKED, GameStatus.INVITING):
             raise Closed("The game has begun. Only a moderator can open its table talk again.")
         game.talk = allowed
 
@@ -285,8 +285,8 @@ def _unanswered(now: datetime) -> Select[str, int | None]:
         Mail.created_at >= Seat.invited_at,
     )
     # Both are tested seat by seat, and the status is no bound value, so that the planner sees the index of invitations.
-    inviting = exists().where(Game.id == Seat.game_id, Game.status == "inviting")
-    invited = (Seat.status == literal_column("'invited'"), Seat.invited_at <= now - NUDGE_AFTER)
+    inviting = exists().where(Game.id == Seat.game_id, Game.status == GameStatus.INVITING)
+    invited = (Seat.status == literal_column(f"'{SeatStatus.INVITED}'"), Seat.invited_at <= now - NUDGE_AFTER)
     query = select(Seat.game_id, Seat.person_id).where(*invited, inviting, ~nudged)
     return query.order_by(Seat.invited_at)
 

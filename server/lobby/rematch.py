@@ -22,7 +22,17 @@ from server.lobby.create import GameRequest, create_rows, renumber, seat_person
 from server.play import positions
 from server.store import links, log
 from server.store.engine import reading, transaction
-from server.store.models import Game, GameSettings, Link, Person, Rematch, Seat
+from server.store.models import (
+    Game,
+    GameSettings,
+    GameStatus,
+    Link,
+    LinkPurpose,
+    Person,
+    Rematch,
+    Seat,
+    SeatStatus,
+)
 from server.validation import Guest
 
 OFFERED_AFTER = timedelta(days=1)
@@ -72,7 +82,7 @@ def check_over(game: Game, seats: Sequence[Seat], person_id: int) -> None:
     """
     if game.quarantine:
         raise Closed("This game is on hold while we look into an error. Nothing has been lost.")
-    if game.status != "over" or game.trial:
+    if game.status != GameStatus.OVER or game.trial:
         raise Closed("You can play again with the same people once this game is over.")
     if not any(seat.person_id == person_id and not seat.left for seat in seats):
         raise Closed("You left this game before its end. Create a new game instead.")
@@ -123,7 +133,7 @@ def _make(
     request = _request(game, turned, host)
     persons = {seat.person.email: seat.person for seat in seats if seat.person} | {host.email: host}
     made = create_rows(session, request, {address or "": person for address, person in persons.items()}, now)
-    made.status = "inviting"
+    made.status = GameStatus.INVITING
     session.add(Rematch(after_id=game.id, game_id=made.id))
     renumber(session, made, _order(turned, host_id))
     _invite(session, made, host_id, now, seated=seated)
@@ -166,7 +176,7 @@ def next_name(name: str, most: int = LONGEST_NAME) -> str:
 
 def _invite(session: Session, game: Game, host_id: int, now: datetime, *, seated: bool) -> None:
     notify.lock_people(session, game)
-    seats = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
+    seats = [seat for seat in positions.seats_of(session, game.id) if seat.status == SeatStatus.INVITED]
     own = [seat for seat in seats if seated and seat.person_id == host_id]
     notify.check_invitations(session, host_id, len(seats) - len(own), now)
     for seat in seats:
@@ -186,11 +196,11 @@ def _place(session: Session, game: Game, person_id: int, now: datetime) -> Link 
     if session.scalar(select(Link.id).where(*theirs, Link.revoked_at.is_not(None)).limit(1)) is not None:
         return None
     seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
-    if game.status != "inviting":
-        return links.existing(session, "seat", person_id, game.id) if seat else None
-    if game.organiser_id == person_id and (seat is None or seat.status == "seated"):
-        return links.link_for(session, "organise", person_id, game.id, now)
-    return links.link_for(session, "invite", person_id, game.id, now) if seat else None
+    if game.status != GameStatus.INVITING:
+        return links.existing(session, LinkPurpose.SEAT, person_id, game.id) if seat else None
+    if game.organiser_id == person_id and (seat is None or seat.status == SeatStatus.SEATED):
+        return links.link_for(session, LinkPurpose.ORGANISE, person_id, game.id, now)
+    return links.link_for(session, LinkPurpose.INVITE, person_id, game.id, now) if seat else None
 
 
 def forget(session: Session, game_id: str) -> None:
@@ -212,8 +222,8 @@ def stop_if_declined(session: Session, game: Game) -> bool:
 
 def may_keep_going(session: Session, game: Game, now: datetime) -> bool:
     """Whether the organiser can still choose that the next game is offered by itself, or that it is not."""
-    if game.status != "over":
-        return game.status != "cancelled" and not game.trial
+    if game.status != GameStatus.OVER:
+        return game.status != GameStatus.CANCELLED and not game.trial
     recent = game.ended_at is not None and game.ended_at > now - OFFERED_AFTER
     return recent and not game.trial and next_game(session, game.id) is None
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from byzanz.record import Cause
 from server import play, validation
 from server.community import blocks
 from server.errors import Closed, NoSuchLink, TooMany
@@ -18,7 +19,7 @@ from server.play.moderation import has_looked
 from server.play.powers import Asker
 from server.store import links, log
 from server.store.engine import transaction
-from server.store.models import Game, Link, Person, Seat, Tenure
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Tenure
 
 FIRST_DECISIONS = 3
 """Who takes a seat and leaves before so many decisions may not take another for a while."""
@@ -48,7 +49,7 @@ def vacancies(session: Session, game: Game, *, by_player: bool) -> list[Vacancy]
     seats = [
         seat for seat in positions.seats_of(session, game.id) if seat.autopilot and seat.person_id is not None
     ]
-    if game.status != "running" or not seats:
+    if game.status != GameStatus.RUNNING or not seats:
         return []
     since = play.absent_since(session, game.id)
     return [
@@ -99,7 +100,7 @@ def offer_as_player(token: str, number: int, now: datetime) -> None:
         NoSuchLink, Closed (the player is present, or not away for long enough), NotRunning.
     """
     with transaction(token) as session:
-        link = links.find(session, "seat", token, now)
+        link = links.find(session, LinkPurpose.SEAT, token, now)
         game = play.lock_game(session, link.game_id) if link and link.game_id else None
         if link is None or game is None or links.seat_access(session, token, now) is None:
             raise NoSuchLink("This link is not valid.")
@@ -111,7 +112,13 @@ def offered_seat(
 ) -> tuple[Game, Seat] | None:
     """Return an offered seat; None if it is not offered to this reader, whatever the reason."""
     game, seat = session.get(Game, game_id), session.get(Seat, (game_id, number))
-    if game is None or seat is None or seat.offered_at is None or game.status != "running" or game.quarantine:
+    if (
+        game is None
+        or seat is None
+        or seat.offered_at is None
+        or game.status != GameStatus.RUNNING
+        or game.quarantine
+    ):
         return None
     return None if reader_id is not None and _is_blocked(session, game, reader_id) else (game, seat)
 
@@ -151,8 +158,13 @@ def take(game_id: str, number: int, person_id: int, name: str, now: datetime) ->
 def _url_of_own(session: Session, game: Game, number: int, person_id: int) -> str | None:
     """Return the address of a seat that this person holds: they have pressed the button that took it twice."""
     seat = session.get(Seat, (game.id, number))
-    own = seat is not None and seat.person_id == person_id and seat.status == "seated" and not seat.left
-    link = links.existing(session, "seat", person_id, game.id) if own else None
+    own = (
+        seat is not None
+        and seat.person_id == person_id
+        and seat.status == SeatStatus.SEATED
+        and not seat.left
+    )
+    link = links.existing(session, LinkPurpose.SEAT, person_id, game.id) if own else None
     return links.url(link) if link else None
 
 
@@ -164,7 +176,7 @@ def _check_taker(session: Session, game: Game, person_id: int, now: datetime) ->
     """
     sat = select(Seat.seat).where(Seat.game_id == game.id, Seat.person_id == person_id)
     opened = select(Link.id).where(
-        Link.person_id == person_id, Link.game_id == game.id, Link.purpose == "seat"
+        Link.person_id == person_id, Link.game_id == game.id, Link.purpose == LinkPurpose.SEAT
     )
     if session.scalar(sat.limit(1)) is not None or session.scalar(opened.limit(1)) is not None:
         raise Closed("You have or had a seat at this table, so you cannot take another.")
@@ -192,6 +204,6 @@ def _left_lately(session: Session, person_id: int, now: datetime) -> list[tuple[
     times = log.times(session, [(game_id, end) for game_id, _, _, end in ended])
     late = [held for held in ended if times[held[0], held[3]] > now - NO_OTHER]
     games = {held[0] for held in late}
-    taken = {(act.game_id, act.seq) for act in log.acts(session, games, "!replace") if act.by == "player"}
+    taken = {(act.game_id, act.seq) for act in log.acts(session, games, "!replace") if act.by == Cause.PLAYER}
     left = {(act.game_id, act.seq) for act in log.acts(session, games, "!leave")}
     return [held for held in late if (held[0], held[2]) in taken and (held[0], held[3]) in left]

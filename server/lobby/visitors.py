@@ -17,7 +17,7 @@ from server.lobby.settings import ONE_DAY
 from server.play import positions
 from server.store import links, origins, outbox, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, GameSettings, Person, Seat
+from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat
 from server.validation import Guest
 
 LOGGER = logging.getLogger(__name__)
@@ -64,12 +64,12 @@ def start(
             Guest(visitor.name, ""), create.random_game_name(), GameSettings(slug, *ONE_DAY), bots=bots
         )
         game = create_rows(session, request, {"": visitor}, now)
-        game.organiser_id, game.trial, game.status = None, True, "inviting"
+        game.organiser_id, game.trial, game.status = None, True, GameStatus.INVITING
         game.origin = origins.current()
         own = positions.seats_of(session, game.id)[0]
         seat_person(session, game, own, create.random_cut(), now, uncut=True)
         notify.begin_if_full(session, game, now)
-        return links.token(links.link_for(session, "seat", visitor.id, game.id, now))
+        return links.token(links.link_for(session, LinkPurpose.SEAT, visitor.id, game.id, now))
 
 
 def _check_crowd(session: Session, now: datetime) -> None:
@@ -79,7 +79,7 @@ def _check_crowd(session: Session, now: datetime) -> None:
         TooMany: their networks, or all visitors together, have too many.
     """
     left = exists().where(Seat.game_id == Game.id, Seat.left)
-    played = (Game.status == "running") & ~left
+    played = (Game.status == GameStatus.RUNNING) & ~left
     query = select(Game.origin, Game.created_at, played).where(Game.trial, Game.created_at > now - HOUR)
     rows = [(Caused(origin, at), goes_on) for origin, at, goes_on in session.execute(query)]
     started, going_on = [each for each, _ in rows], [each for each, goes_on in rows if goes_on]
@@ -105,7 +105,7 @@ def mail_keep_link(game_id: str, address: str, now: datetime, language: str | No
         person = people.get_or_create(session, address, validation.name_from_address(address), now)
         if outbox.count_queued(session, ("keep",), person.id, now - timedelta(days=1)) >= MAILS_A_DAY:
             return
-        link = links.issue(session, "keep", person.id, now, game_id)
+        link = links.issue(session, LinkPurpose.KEEP, person.id, now, game_id)
         outbox.enqueue(
             session,
             key=f"keep:{link.id}",
@@ -120,7 +120,7 @@ def mail_keep_link(game_id: str, address: str, now: datetime, language: str | No
 
 def offer(session: Session, token: str, now: datetime) -> tuple[Game, Person] | None:
     """Return the game that a link from such an email keeps, and its reader; None if the link is dead."""
-    link = links.find(session, "keep", token, now)
+    link = links.find(session, LinkPurpose.KEEP, token, now)
     if link is None or link.game_id is None:
         return None
     return session.get_one(Game, link.game_id), session.get_one(Person, link.person_id)
@@ -128,7 +128,7 @@ def offer(session: Session, token: str, now: datetime) -> tuple[Game, Person] | 
 
 def seat_url(session: Session, game: Game, person: Person) -> str | None:
     """Return the address of the seat that a person holds in a game they have kept, or None."""
-    link = None if game.trial else links.existing(session, "seat", person.id, game.id)
+    link = None if game.trial else links.existing(session, LinkPurpose.SEAT, person.id, game.id)
     return links.url(link) if link else None
 
 
@@ -147,7 +147,7 @@ def keep(token: str, name: str, now: datetime, language: str | None = None) -> s
     """
     name = validation.clean_name(name)
     with transaction(token) as session:
-        link = links.find(session, "keep", token, now)
+        link = links.find(session, LinkPurpose.KEEP, token, now)
         if link is None or link.game_id is None:
             raise NoSuchLink("This link is not valid.")
         game = play.lock_game(session, link.game_id)

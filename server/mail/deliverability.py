@@ -22,7 +22,7 @@ from server.play.powers import Asker
 from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Mail, Person, Seat
+from server.store.models import Game, GameStatus, Mail, MailStatus, Person, Seat
 from server.store.statements import AnyMail
 
 # ---- envelope senders ----
@@ -142,7 +142,7 @@ def delivery_failed(
     if cause != "ours" and not causes.is_full(str(diagnostic)):
         fact = Fact("address_refused" if lasting else "address_silent", {"said": why})
         alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
-    if mail.kind != "refused" and game.status != "cancelled":
+    if mail.kind != "refused" and game.status != GameStatus.CANCELLED:
         _notify(session, game, mail, person, why, stopped, now)
 
 
@@ -226,7 +226,7 @@ def handle_complaint(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | No
 def _is_fresh(mail: Mail, now: datetime) -> bool:
     """Whether a report about the mail counts: it may have been accepted, and not long ago."""
     sent_at = mail.finished_at or now
-    return mail.status in ("waiting", "sent") and sent_at > now - REPORT_WINDOW
+    return mail.status in (MailStatus.WAITING, MailStatus.SENT) and sent_at > now - REPORT_WINDOW
 
 
 def _was_there_since(session: Session, games: Collection[str], mail: Mail) -> bool:
@@ -238,7 +238,7 @@ def _was_there_since(session: Session, games: Collection[str], mail: Mail) -> bo
 def _has_newer_copy(session: Session, mail: AnyMail) -> bool:
     """Whether a newer copy of a turn's mail was sent or waits: then the address has been confirmed since."""
     copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
-    newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != "dropped")
+    newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != MailStatus.DROPPED)
     return mail.kind in ("turn", "remind") and session.scalar(newer.limit(1)) is not None
 
 

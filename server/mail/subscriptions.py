@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from server import play
 from server.errors import InvalidInput
 from server.store.engine import transaction
-from server.store.models import Game, Link, Person, Seat, Wish
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, Wish
 
 CADENCES = ("each", "once", "digest")
 """How often a person can be emailed about their turns."""
@@ -30,11 +30,11 @@ def stop(link: Link, now: datetime, *, only_talk: bool = False) -> None:
             those about the players of games in the reader's charge; for `wish`, those about open tables.
         only_talk: it is that of an email about nothing but table talk, and stops only these.
     """
-    if link.purpose == "noinvite":
+    if link.purpose == LinkPurpose.NOINVITE:
         refuse_invitations(link.person_id, True)
-    elif link.purpose == "noplayers":
+    elif link.purpose == LinkPurpose.NOPLAYERS:
         refuse_player_news(link.person_id, True)
-    elif link.purpose == "wish":
+    elif link.purpose == LinkPurpose.WISH:
         with transaction() as session:
             session.execute(delete(Wish).where(Wish.person_id == link.person_id))
     elif only_talk:
@@ -130,7 +130,7 @@ def _lock_running_games(session: Session, person_id: int) -> Sequence[Seat]:
     Games are locked before the person, as everywhere else: otherwise two transactions could wait for each other.
     """
     theirs = select(Seat).join(Game, Game.id == Seat.game_id).where(Seat.person_id == person_id)
-    seats = session.scalars(theirs.where(Game.status == "running").order_by(Seat.game_id)).all()
+    seats = session.scalars(theirs.where(Game.status == GameStatus.RUNNING).order_by(Seat.game_id)).all()
     for seat in seats:
         play.lock_game(session, seat.game_id)
     return seats

@@ -24,7 +24,7 @@ from server.ops.checks import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart, minute
 from server.play import history, positions
 from server.scheduler import heartbeat
 from server.store import alerts, engine, links, log, migrate, processes
-from server.store.models import Alert, Entry, Game, Link, Outage, Person
+from server.store.models import Alert, Entry, Game, GameStatus, Link, Outage, Person
 
 # ---- the database ----
 
@@ -283,7 +283,7 @@ def _fault(session: Session, game: Game) -> str | None:
         newest = full_record.entries[-1].hash if full_record.entries else record.GENESIS
         if newest != game.head_hash:
             return f"entry {last}: its hash is not the one that its game remembers"
-        return _state_fault(session, game, full_record) if game.status == "running" else None
+        return _state_fault(session, game, full_record) if game.status == GameStatus.RUNNING else None
     except (record.InvalidRecord, positions.Broken) as wrong:
         return str(wrong)
     except Exception as fault:  # nothing in a damaged row may end the checks
@@ -335,7 +335,9 @@ def _quarantine(session: Session) -> Iterator[Finding]:
 def _without_rules(session: Session) -> Iterator[Finding]:
     """For each game whose rules are not installed, say how many tables need them."""
     query = select(Game.slug, Game.rules, func.count(), func.min(Game.id))
-    query = query.where(Game.status != "cancelled", ~positions.has_rules()).group_by(Game.slug, Game.rules)
+    query = query.where(Game.status != GameStatus.CANCELLED, ~positions.has_rules()).group_by(
+        Game.slug, Game.rules
+    )
     for slug, version, count, first in session.execute(query.order_by(Game.slug, Game.rules)):
         who = f"game {first} needs" if count == 1 else f"{count} games need, such as game {first}"
         what = f"the rules of {slug} (version {version}) are not installed, which {who}"

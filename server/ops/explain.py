@@ -17,10 +17,28 @@ from server.config import settings
 from server.play import autopilot, positions, turns
 from server.scheduler import heartbeat
 from server.store import alerts, people
-from server.store.models import NO_TURN, AddressChange, Alert, Game, IncomingMail, Mail, Person, Seat, Turn
+from server.store.models import (
+    NO_TURN,
+    AddressChange,
+    Alert,
+    Game,
+    GameStatus,
+    IncomingMail,
+    Mail,
+    MailStatus,
+    Person,
+    Seat,
+    SeatStatus,
+    Turn,
+)
 
 NEWEST = 5
 """How many of the newest emails are listed."""
+_DONE: dict[str, str] = {
+    MailStatus.SENT: "Sent",
+    MailStatus.DROPPED: "Dropped",
+    MailStatus.FAILED: "Rejected or returned",
+}
 
 
 def mail(session: Session, mail: Mail, now: datetime) -> Iterator[str]:
@@ -32,7 +50,7 @@ def mail(session: Session, mail: Mail, now: datetime) -> Iterator[str]:
     yield f"Email {mail.id} ({mail.kind}) {', '.join(about)}."
     yield f"Queued {_at(mail.created_at)}."
     yield f"{_fate(mail, now)}."
-    if mail.status == "waiting" and mail.tried_at:
+    if mail.status == MailStatus.WAITING and mail.tried_at:
         yield f"The first of {_times(mail.attempts, 'failed attempt')} was {_at(mail.tried_at)}."
     turn = _turn_of(session, mail)
     if turn is not None:
@@ -50,8 +68,8 @@ def _turn_of(session: Session, mail: Mail) -> Turn | None:
 
 def _fate(mail: Mail, now: datetime) -> str:
     why = f": {mail.error}" if mail.error else ""
-    if mail.status != "waiting":
-        done = {"sent": "Sent", "dropped": "Dropped", "failed": "Rejected or returned"}[mail.status]
+    if mail.status != MailStatus.WAITING:
+        done = _DONE[mail.status]
         return f"{done} {_at(mail.finished_at)}{why}"
     if mail.leased_until is not None and mail.leased_until > now:
         return "It is being sent"
@@ -104,7 +122,7 @@ def _to_move(session: Session, game: Game, now: datetime) -> Iterator[str]:
         )
         for mail in session.scalars(told.where(Mail.kind.in_(("turn", "remind"))).order_by(Mail.id)):
             yield f"  Email {mail.id} ({mail.kind}) to person {mail.person_id}: {_fate(mail, now)}."
-    if not found and game.status == "running":
+    if not found and game.status == GameStatus.RUNNING:
         yield "Nobody is to move."
 
 
@@ -130,7 +148,7 @@ def _seat(seat: Seat) -> str:
         return f"the bot {seat.bot}"
     if seat.person_id is None:
         return seat.status
-    invited = f" {_at(seat.invited_at)}" if seat.status == "invited" else ""
+    invited = f" {_at(seat.invited_at)}" if seat.status == SeatStatus.INVITED else ""
     notes = [f"person {seat.person_id}, {seat.status}{invited}"]
     notes += ["has left"] if seat.left else ["on autopilot"] if seat.autopilot else []
     notes += [f"missed {_times(seat.missed, 'deadline')} in a row"] if seat.missed else []
@@ -162,7 +180,10 @@ def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
         where = f"game {game.id}, seat {seat.seat}"
         yield f"To move in {where}, since {_at(turn.opened_at)}: {_clock(session, game, turn)}."
     seats = select(Seat.game_id, Seat.seat, Game.status).join(Game, Game.id == Seat.game_id)
-    seats = seats.where(Seat.person_id == person.id, Game.status.in_(("asked", "inviting", "running")))
+    seats = seats.where(
+        Seat.person_id == person.id,
+        Game.status.in_((GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING)),
+    )
     held = session.execute(seats.order_by(Game.created_at)).all()
     for game_id, number, status in held:
         yield f"Seat {number} in game {game_id} ({status})."

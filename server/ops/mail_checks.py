@@ -25,7 +25,7 @@ from server.ops import checks
 from server.ops.checks import Finding, minute
 from server.store import engine, outbox
 from server.store.facts import Fact
-from server.store.models import Heartbeat, IncomingMail, Mail, Person, Turn
+from server.store.models import Heartbeat, IncomingMail, Mail, MailStatus, Person, Turn
 
 # ---- whether mail-in answers ----
 
@@ -111,14 +111,14 @@ def findings(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
 
 def _waiting_mail(session: Session, now: datetime) -> Finding:
     waiting = select(func.count(), func.min(Mail.created_at)).where(
-        Mail.status == "waiting", Mail.attempts > 0
+        Mail.status == MailStatus.WAITING, Mail.attempts > 0
     )
     tried, oldest = session.execute(waiting).one()
     if oldest and now - oldest > outbox.STUCK_AFTER:
         reply = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
         remedy = "see what the mail server replies; emails are retried automatically"
         return Finding(False, f"{tried} emails not accepted since {minute(oldest)} ({reply})", remedy)
-    count = session.scalar(select(func.count()).where(Mail.status == "waiting"))
+    count = session.scalar(select(func.count()).where(Mail.status == MailStatus.WAITING))
     return Finding(True, f"outbox: {count} emails waiting, {tried} of them retried")
 
 

@@ -27,13 +27,14 @@ from sqlalchemy.orm import Session
 from werkzeug.sansio.utils import get_host
 
 from byzanz import __version__
+from byzanz.record import Cause
 from server.community import results
 from server.config import settings
 from server.mail import deliverability
 from server.ops import checks
-from server.scheduler import heartbeat, jobs
+from server.scheduler import heartbeat
 from server.store import alerts, engine, migrate, processes, totals
-from server.store.models import WAITING, Alert, Game, Heartbeat, Mail, Turn
+from server.store.models import WAITING, Alert, Game, GameStatus, Heartbeat, Mail, Turn
 from server.web import http
 
 if TYPE_CHECKING:
@@ -133,7 +134,6 @@ class _Middleware:
 
 # ---- all metrics ----
 
-CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
 SENDING = ("sent", "dropped", "retried", "rejected")
 RECEIVING = (
     *("reply", "refused", "auto", "bounce", "complaint"),
@@ -241,7 +241,7 @@ def _counter(
 
 def _of_games(session: Session, stored: Mapping[str, int]) -> Iterator[Metric]:
     games = GaugeMetricFamily("byzanz_games", "Games by status, ten minutes old.", labels=["status"])
-    for status in jobs.STATUSES:
+    for status in GameStatus:
         games.add_metric([status], stored.get(f"games:{status}", 0))
     yield games
     yield _gauge("byzanz_open_turns", "Open turns, ten minutes old.", stored.get("turns:open", 0))
@@ -253,7 +253,7 @@ def _of_games(session: Session, stored: Mapping[str, int]) -> Iterator[Metric]:
     yield _gauge("byzanz_games_set_aside", "Games on hold after an error, or without their rules.", on_hold)
     stopped = _up_to_most(session, Turn.refused_at.is_not(None))
     yield _gauge("byzanz_turns_stopped", "Turns whose clock stands because no email arrives.", stopped)
-    yield _counter("byzanz_entries", "Entries appended to the logs.", "by", CAUSES, stored, "entries")
+    yield _counter("byzanz_entries", "Entries appended to the logs.", "by", Cause, stored, "entries")
 
 
 def _of_results(session: Session, now: datetime) -> Iterator[Metric]:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from byzanz.record import Cause
 from server.play.game import Table, change_tenure
 from server.play.notes import MISSED, NOBODY
 from server.store import alerts, log, people
@@ -29,7 +30,7 @@ def player_acted(table: Table, number: int, now: datetime) -> bool:
         return False
     had_left = seat.left
     switch_off(table, seat, now)
-    entry = table.append(seat=number, by="player", move=f"!autopilot {number} off", now=now)
+    entry = table.append(seat=number, by=Cause.PLAYER, move=f"!autopilot {number} off", now=now)
     if had_left:
         change_tenure(table, seat, entry.seq)
     return True
@@ -49,7 +50,9 @@ def _clear(table: Table, seat: SeatRow, now: datetime) -> None:
 def switch_on(table: Table, seat: SeatRow, now: datetime, note: str) -> int:
     """Put a seat on autopilot on the server's own account; returns the seq of the entry."""
     seat.autopilot = True
-    return table.append(seat=seat.seat, by="clock", move=f"!autopilot {seat.seat} on", now=now, note=note).seq
+    return table.append(
+        seat=seat.seat, by=Cause.CLOCK, move=f"!autopilot {seat.seat} on", now=now, note=note
+    ).seq
 
 
 def take_over(table: Table, now: datetime) -> None:
@@ -68,7 +71,7 @@ def pause_unattended(table: Table, now: datetime) -> None:
     """Pause a game in which every player is on autopilot, until the first returns, and alert the moderators."""
     game = table.game
     game.paused = True
-    table.append(seat=None, by="clock", move="!pause", now=now, note=NOBODY)
+    table.append(seat=None, by=Cause.CLOCK, move="!pause", now=now, note=NOBODY)
     if not game.trial:
         alerts.raise_alert(table.session, f"rests:{game.id}", Fact("game_rests"), now, game.id)
 
@@ -85,7 +88,7 @@ def unattended(session: Session, paused: Collection[str]) -> set[str]:
         paused: ids of games.
     """
     last = {act.game_id: act.by for act in log.acts(session, paused, "!pause")}
-    return {game_id for game_id, by in last.items() if by == "clock"}
+    return {game_id for game_id, by in last.items() if by == Cause.CLOCK}
 
 
 def resume_if_attended(table: Table, now: datetime) -> None:
@@ -93,7 +96,7 @@ def resume_if_attended(table: Table, now: datetime) -> None:
     game = table.game
     if is_unattended(table.session, game) and anyone_playing(table):
         game.paused = False
-        table.append(seat=None, by="clock", move="!resume", now=now)
+        table.append(seat=None, by=Cause.CLOCK, move="!resume", now=now)
         alerts.clear(table.session, f"rests:{game.id}", now)
 
 

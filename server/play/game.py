@@ -16,9 +16,10 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import record
+from byzanz.record import Cause
 from server.store import links, outbox, statements, totals
 from server.store.engine import connection_of, stamp
-from server.store.models import Absence, Person, StandingOrder, Tenure
+from server.store.models import Absence, LinkPurpose, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
 from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
@@ -86,7 +87,8 @@ class Table:
     def seat_of(self, person_id: int) -> SeatRow | None:
         """Return the seat that a person holds, or None."""
         return next(
-            (seat for seat in self.seats if seat.person_id == person_id and seat.status == "seated"), None
+            (seat for seat in self.seats if seat.person_id == person_id and seat.status == SeatStatus.SEATED),
+            None,
         )
 
     def sit(self, seat: SeatRow, person: Person, now: datetime) -> None:
@@ -100,7 +102,7 @@ class Table:
         self,
         *,
         seat: int | None,
-        by: str,
+        by: Cause,
         move: str,
         now: datetime,
         note: str | None = None,
@@ -111,7 +113,7 @@ class Table:
 
         Args:
             seat: from 0; None for chance and for the whole table.
-            by: the cause, one of docs/formats.md §2.
+            by: the cause.
             move: the canonical text.
             note: why; public for good.
             request_id: the client's id for this request, unique for a game's seat.
@@ -151,7 +153,7 @@ class Table:
         new = outbox.row(kind=kind, key=key, person_id=person_id, now=now, game_id=self.game.id, **about)
         self._mails.append(new)
 
-    def link(self, purpose: links.Purpose, person_id: int, now: datetime, seq: int | None = None) -> None:
+    def link(self, purpose: LinkPurpose, person_id: int, now: datetime, seq: int | None = None) -> None:
         """Create a link to this game; the arguments are those of `links.issue`."""
         self._links.append(links.new_row(purpose, person_id, now, self.game.id, seq=seq))
 
@@ -223,7 +225,7 @@ class Table:
                 statement.run(run, values)
 
 
-ANSWERS = ("player", "order", "clock", "autopilot")
+ANSWERS = (Cause.PLAYER, Cause.ORDER, Cause.CLOCK, Cause.AUTOPILOT)
 """The causes of entries that answer a person's question."""
 PERSON = [field.name for field in fields(PersonRow)]
 ORDER = [field.name for field in fields(OrderRow)]

@@ -18,13 +18,13 @@ from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from server.play import positions
 from server.play.positions import Broken, Position
 from server.store import log
-from server.store.models import Game
+from server.store.models import Game, GameStatus, SeatStatus
 from server.store.statements import AnyGame, AnySeat
 
 
 def viewer_of(game: AnyGame, viewer: Viewer) -> Viewer:
     """The viewer whose rights apply: ALL once the game is over, because nothing is hidden then."""
-    return ALL if game.status == "over" else viewer
+    return ALL if game.status == GameStatus.OVER else viewer
 
 
 def entries_for(
@@ -123,12 +123,12 @@ def redacted(
             None and needed.
     """
     rules, open_seqs = positions.rules_of(game), frozenset[int]()
-    hidden = game.status != "over" and viewer != ALL
+    hidden = game.status != GameStatus.OVER and viewer != ALL
     if hidden and any(entry.move.partition(" ")[0] in rules.sealed for entry in entries):
         whole = log.entries(session, game.id) if whole is None else whole
         count = len(positions.seats_of(session, game.id))
         open_seqs = record.open_choices(rules, count, json.loads(game.options), whole)
-    return record.redact_entries(rules, entries, viewer, game.status == "over", open_seqs)
+    return record.redact_entries(rules, entries, viewer, game.status == GameStatus.OVER, open_seqs)
 
 
 def record_for(session: Session, game: AnyGame, viewer: Viewer) -> record.Record:
@@ -168,7 +168,7 @@ def header_of(session: Session, game_id: str) -> record.Header:
 
 def fixed_cuts(seats: Iterable[AnySeat]) -> dict[str, str]:
     """The fingerprints of the cuts that have been made so far, by name, in seat order (docs/formats.md §3)."""
-    made = [seat for seat in seats if seat.status == "seated"]
+    made = [seat for seat in seats if seat.status == SeatStatus.SEATED]
     return {seat.name: chance.fingerprint(seat.game_id, seat.cut) for seat in made}
 
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func, literal, literal_column, select, union_all
 from sqlalchemy.orm import Session
 
+from byzanz.record import Cause
 from server.play import positions
-from server.store.models import Entry, Game, Seat
+from server.store.models import Entry, Game, GameStatus, Seat
 from server.store.statements import AnySeat
 
 ENOUGH, MOST = 5, 30
@@ -72,7 +73,10 @@ def estimate(session: Session, game: Game, seats: Sequence[AnySeat]) -> Estimate
     people = select(Seat.game_id).where(Seat.person_id.is_not(None))
     several = people.group_by(Seat.game_id).having(func.count() > 1)
     ended = select(Game.id, Game.allowance, Game.started_at, Game.ended_at).where(
-        Game.slug == game.slug, Game.status == "over", Game.started_at.is_not(None), Game.id.in_(several)
+        Game.slug == game.slug,
+        Game.status == GameStatus.OVER,
+        Game.started_at.is_not(None),
+        Game.id.in_(several),
     )
     found = session.execute(ended.order_by(Game.ended_at.desc()).limit(MOST)).all()
     decisions = positions.rules_of(game).decisions
@@ -115,7 +119,7 @@ def _ended(kind: Kind) -> Select[Any]:
     people = seats.where(Seat.person_id.is_not(None))
     like = (Game.slug == kind.slug, Game.allowance == kind.allowance, Game.bank == kind.bank)
     # The status is no bound value, so that the planner sees the index.
-    over = (Game.status == literal_column("'over'"), Game.started_at.is_not(None))
+    over = (Game.status == literal_column(f"'{GameStatus.OVER}'"), Game.started_at.is_not(None))
     newest = (
         select(
             Game.slug,
@@ -137,7 +141,12 @@ def _ended(kind: Kind) -> Select[Any]:
 
 def _decisions(session: Session, games: Sequence[str]) -> int:
     """Return how many moves a seat makes on average that are its own."""
-    theirs = (Entry.game_id.in_(games), Entry.by != "rules", Entry.seat.is_not(None), ~Entry.move.like("!%"))
+    theirs = (
+        Entry.game_id.in_(games),
+        Entry.by != Cause.RULES,
+        Entry.seat.is_not(None),
+        ~Entry.move.like("!%"),
+    )
     moves = session.scalar(select(func.count()).select_from(Entry).where(*theirs))
     seats = session.scalar(select(func.count()).select_from(Seat).where(Seat.game_id.in_(games)))
     return max(1, round((moves or 0) / (seats or 1)))

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.moves import Outcome
+from byzanz.record import Cause
 from byzanz.rules import ALL, PUBLIC
 from server import validation
 from server.errors import Refused, Stale
@@ -22,7 +23,7 @@ from server.play.running import quarantine_if_broken
 from server.store import links, log, people
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.models import Entry, ModeratorAction, Turn
+from server.store.models import Entry, GameStatus, ModeratorAction, Turn
 from server.store.statements import AnyGame, SeatRow
 from server.validation import whole_number
 
@@ -67,7 +68,7 @@ class Act:
     newcomer: Newcomer | None
     keep_link: bool = False
     """Of a `!link`: email the existing link again instead of a new one that revokes it."""
-    by: str = "moderator"
+    by: Cause = Cause.MODERATOR
 
     def number(self, place: int) -> int:
         """The whole number at this place of the act's words."""
@@ -102,7 +103,7 @@ def write(table: Table, act: Act, seat: int | None = None) -> int:
 def record_only(table: Table, position: Position, act: Act, seat: int | None = None) -> int:
     """Write the entry of an act that leaves the position as it is, and return its seq."""
     seq = write(table, act, seat)
-    if table.game.status == "running":
+    if table.game.status == GameStatus.RUNNING:
         positions.save(table, position)
     return seq
 
@@ -242,7 +243,7 @@ def void(table: Table, position: Position, act: Act) -> int:
     if not any(entry.seq == target and entry.seat is not None for entry in counting):
         raise ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=target)
     seq = write(table, act)
-    table.append(seat=None, by="moderator", move="!pause", now=act.now, note=act.reason)
+    table.append(seat=None, by=Cause.MODERATOR, move="!pause", now=act.now, note=act.reason)
     table.game.paused = True
     standing_orders.suspend_all(table)
     before = [entry for entry in entries if entry.seq < target]
@@ -364,7 +365,7 @@ def carry_out(table: Table, act: Act) -> int:
         Refused: the act is not possible in the present state of the game.
     """
     verb = act.words[0]
-    if table.game.status == "over" and verb in AFTER_THE_END:
+    if table.game.status == GameStatus.OVER and verb in AFTER_THE_END:
         return write(table, act)
     if table.game.quarantine:
         return _repair(table, act)

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import umpire
 from byzanz.moves import Move
+from byzanz.record import Cause
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale, TooMany
 from server.play import autopilot, game, history, positions, running, standing_orders
 from server.play.game import Table, begin_tenures
@@ -22,7 +23,7 @@ from server.play.running import quarantine_if_broken
 from server.store import log
 from server.store.engine import stamp, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Seat
+from server.store.models import Game, GameStatus, Seat
 
 LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
@@ -54,7 +55,9 @@ def set_time_control(game: Game, allowance: int, bank: int, days_off: str) -> No
         bank: seconds for each seat.
         days_off: weekdays on which no time counts, as ISO numbers.
     """
-    assert game.status in ("asked", "inviting"), "the clocks of a game that has begun stay as they are"
+    assert game.status in (GameStatus.ASKED, GameStatus.INVITING), (
+        "the clocks of a game that has begun stay as they are"
+    )
     game.allowance, game.bank, game.days_off = allowance, bank, days_off
 
 
@@ -67,7 +70,7 @@ def begin(session: Session, game_id: str, now: datetime) -> None:
     with running.in_hand(session, game_id, now) as table:
         game = table.game
         rules = positions.rules_of(game)
-        game.status = "running"
+        game.status = GameStatus.RUNNING
         game.started_at = now
         for seat in table.seats:
             seat.bank = game.bank
@@ -98,7 +101,7 @@ def submit(
     seen: int,
     request_id: str,
     now: datetime,
-    by: str = "player",
+    by: Cause = Cause.PLAYER,
     link_id: int | None = None,
 ) -> Receipt:
     """Play a move for a seat; one transaction, which locks the game.
@@ -129,10 +132,10 @@ def submit(
         position = playable_position(table)
         _check_turn(table, position, seat, move, seen)
         state = umpire.play(position.rules, position.state, seat, move)
-        if by == "player":
+        if by == Cause.PLAYER:
             autopilot.player_acted(table, seat, now)
         entry = table.append(seat=seat, by=by, move=str(move), now=now, request_id=request_id)
-        running.advance(table, position, state, now, mover=seat if by == "player" else None)
+        running.advance(table, position, state, now, mover=seat if by == Cause.PLAYER else None)
         bots_next = bool(table.turns) and all(turn.bot for turn in table.turns.values())
         receipt = Receipt(game_id, seat, entry.seq, repeated=False, bots_next=bots_next)
         person = table.seats[seat].person_id
@@ -198,7 +201,7 @@ def _check_turn(table: Table, position: Position, seat: int, move: Move, seen: i
 
 def _not_your_turn(session: Session, position: Position, seat: int, seen: int) -> NotYourTurn:
     """The refusal of a move by a seat without an open turn; it names the answer that the player has given, if any."""
-    first = log.last_move(session, position.game_id, seat, ("player",))
+    first = log.last_move(session, position.game_id, seat, (Cause.PLAYER,))
     if first > seen and not log.is_voided(session, position.game_id, first):
         move = log.entries(session, position.game_id, after=first - 1, upto=first)[0].move
         return NotYourTurn(
@@ -287,7 +290,7 @@ def leave(
             _check_leaves(table.session, game_id, seat, now)
         gone.autopilot, gone.left, gone.missed = True, True, 0
         standing_orders.withdraw_all(table, seat, Fact("left_game"), now)
-        by = "player" if erased is None else "moderator"
+        by = Cause.PLAYER if erased is None else Cause.MODERATOR
         left = table.append(seat=seat, by=by, move=f"!leave {seat}", now=now, note=erased)
         game.change_tenure(table, gone, left.seq)
         autopilot.request_substitute(table, gone, "left", now, erased=erased is not None)

@@ -22,7 +22,7 @@ from server.errors import NotRunning
 from server.play.game import Table
 from server.store import log
 from server.store.facts import Fact
-from server.store.models import Game, Seat, Snapshot
+from server.store.models import Game, GameStatus, Seat, Snapshot
 from server.store.statements import AnyGame, AnyPerson, SeatRow
 
 COMPUTING = (
@@ -195,7 +195,7 @@ def has_rules() -> ColumnElement[bool]:
 
 def without_or_back(session: Session, limit: int) -> list[str]:
     """Games whose rules are not installed, and games on hold whose rules are back: a hint without a lock."""
-    goes_on = Game.status.in_(("asked", "inviting", "running"))
+    goes_on = Game.status.in_((GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING))
     gone = select(Game.id).where(goes_on, Game.quarantine.is_(None), ~has_rules())
     code = type_coerce(Game.quarantine, Text).startswith(f'{{"code":"{NO_RULES}"')
     back = select(Game.id).where(Game.quarantine.is_not(None), code, has_rules())
@@ -223,9 +223,9 @@ def check_running(game: AnyGame) -> None:
     Raises:
         NotRunning: the game has not begun, is over or is in quarantine.
     """
-    if game.status == "over":
+    if game.status == GameStatus.OVER:
         raise NotRunning("The game is over.")
-    if game.status != "running":
+    if game.status != GameStatus.RUNNING:
         raise NotRunning("The game has not begun.")
     if game.quarantine:
         raise on_hold(why_on_hold(game.quarantine))

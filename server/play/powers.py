@@ -22,7 +22,18 @@ from sqlalchemy.orm import Session
 
 from server.errors import Closed, InvalidInput
 from server.play.notes import kept
-from server.store.models import Block, Game, Link, ModeratorAction, Person, Seat, Tenure
+from server.store.models import (
+    Block,
+    Game,
+    GameStatus,
+    Link,
+    LinkPurpose,
+    ModeratorAction,
+    Person,
+    Seat,
+    SeatStatus,
+    Tenure,
+)
 
 ERASE_MODERATOR = "erase_mod"
 """The erasure of another moderator; a moderator who used it never counts as the only one."""
@@ -42,7 +53,7 @@ NEVER = frozenset({"!look", "!void", "!replace"}) | ERASING
 """What a moderator with a stake can never do, even if there is no other moderator."""
 ABOUT_PEOPLE = frozenset({"silence"}) | ERASING
 """Powers over a person at all their tables."""
-UNFINISHED = ("inviting", "running")
+UNFINISHED = (GameStatus.INVITING, GameStatus.RUNNING)
 LONGEST_REASON = 500
 
 PLAYS = kept("%(reason)s (the moderator, who plays seat %(seat)s)")
@@ -247,7 +258,7 @@ def _is_alone(session: Session, moderator_id: int) -> bool:
 
 
 def _stake(session: Session, game_id: str, moderator_id: int) -> Stake | None:
-    own = (Seat.game_id == game_id, Seat.person_id == moderator_id, Seat.status == "seated")
+    own = (Seat.game_id == game_id, Seat.person_id == moderator_id, Seat.status == SeatStatus.SEATED)
     seat = session.scalar(select(Seat.seat).where(*own))
     if seat is not None:
         return Stake(seat, plays=True)
@@ -256,7 +267,7 @@ def _stake(session: Session, game_id: str, moderator_id: int) -> Stake | None:
     if seat is not None:
         return Stake(seat)
     # Tenures of games from before they were kept name nobody; the link to the seat does.
-    opened = (Link.game_id == game_id, Link.person_id == moderator_id, Link.purpose == "seat")
+    opened = (Link.game_id == game_id, Link.person_id == moderator_id, Link.purpose == LinkPurpose.SEAT)
     if session.scalar(select(Link.id).where(*opened).limit(1)) is not None:
         return Stake()
     blocked = (Block.person_id == moderator_id, Block.other_id.in_(_people_of(Game.id == game_id)))
@@ -266,7 +277,11 @@ def _stake(session: Session, game_id: str, moderator_id: int) -> Stake | None:
 
 def _people_of(which: ColumnElement[bool]) -> Select[Any]:
     """Return the query of those who sit, sat or organise at some tables."""
-    seated = select(Seat.person_id).join(Game, Game.id == Seat.game_id).where(which, Seat.status == "seated")
+    seated = (
+        select(Seat.person_id)
+        .join(Game, Game.id == Seat.game_id)
+        .where(which, Seat.status == SeatStatus.SEATED)
+    )
     held = select(Tenure.person_id).join(Game, Game.id == Tenure.game_id).where(which)
     everybody = union(seated, held, select(Game.organiser_id).where(which)).subquery()
     return select(everybody.c[0]).where(everybody.c[0].is_not(None))
@@ -274,7 +289,7 @@ def _people_of(which: ColumnElement[bool]) -> Select[Any]:
 
 def _stake_in(session: Session, person_id: int, moderator_id: int) -> Stake | None:
     """Return a moderator's stake in a person: an unfinished game that both have to do with, or an own block."""
-    seated = select(Seat.game_id).where(Seat.person_id == person_id, Seat.status == "seated")
+    seated = select(Seat.game_id).where(Seat.person_id == person_id, Seat.status == SeatStatus.SEATED)
     held = select(Tenure.game_id).where(Tenure.person_id == person_id)
     organised = select(Game.id).where(Game.organiser_id == person_id)
     theirs = union(seated, held, organised).subquery()

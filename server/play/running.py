@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from byzanz import chance, umpire
 from byzanz import orders as ordering
 from byzanz.moves import Outcome
+from byzanz.record import Cause
 from byzanz.rules import Rules
 from server.config import settings
 from server.errors import NoSuchGame
@@ -23,7 +24,7 @@ from server.play.positions import NO_RULES, Broken, NoRules, Position
 from server.store import alerts, log
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.models import Game
+from server.store.models import Game, GameStatus, LinkPurpose
 from server.store.statements import TurnRow
 
 OWN_TURN_DELAY = 120
@@ -54,7 +55,7 @@ def mail_turn(
         again: a suffix of the key for another email about the same turn; empty the first time.
     """
     if not again and settings().mail_domain:
-        table.link("reply", person_id, now, seq=turn.opened_seq)
+        table.link(LinkPurpose.REPLY, person_id, now, seq=turn.opened_seq)
     key = f"turn:{turn.game_id}:{turn.seat}:{turn.opened_seq}{again}"
     table.mail("turn", key, person_id, now, seat=turn.seat, seq=turn.opened_seq, delay=delay)
 
@@ -84,7 +85,7 @@ def settle(table: Table, rules: Rules[Any, Any], state: Any, now: datetime) -> A
     while True:
         state, steps = umpire.settle(rules, state, deal)
         for step in steps:
-            table.append(seat=step.seat, by=step.by, move=str(step.move), now=now)
+            table.append(seat=step.seat, by=Cause(step.by), move=str(step.move), now=now)
         if rules.outcome(state) is not None:
             return state
         autopilot.take_over(table, now)
@@ -111,7 +112,7 @@ def _play_order(table: Table, rules: Rules[Any, Any], state: Any, now: datetime)
                 standing_orders.end(table, decision.placed, "stopped", reason, now)
                 continue
             move, why = decision.answer.move, str(decision.answer)
-            table.append(seat=seat, by="order", move=str(move), now=now, note=why)
+            table.append(seat=seat, by=Cause.ORDER, move=str(move), now=now, note=why)
             standing_orders.mark_carried_out(table, decision, now)
             return rules.apply(state, seat, move)
     return None
@@ -127,7 +128,7 @@ def _play_autopilot(table: Table, rules: Rules[Any, Any], state: Any, now: datet
             return None
         move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
         seconds = turns.seconds_on_autopilot(table.seats[seat], now)
-        table.append(seat=seat, by="autopilot", move=str(move), now=now, seconds=seconds)
+        table.append(seat=seat, by=Cause.AUTOPILOT, move=str(move), now=now, seconds=seconds)
         return rules.apply(state, seat, move)
     return None
 
@@ -231,7 +232,7 @@ def advance(
 def finish(table: Table, outcome: Outcome, now: datetime) -> None:
     """End a game: store its result, close its turns and orders, and email everybody."""
     game = table.game
-    game.status = "over"
+    game.status = GameStatus.OVER
     game.ended_at = now
     game.paused = False
     game.result = json.dumps(
@@ -317,13 +318,13 @@ def _release(table: Table, since: datetime, now: datetime) -> None:
     game = table.game
     game.quarantine = None
     alerts.clear(table.session, _alert(table), now)
-    if game.status != "running":
+    if game.status != GameStatus.RUNNING:
         return
     position = positions.current(table)
     for turn in table.turns.values():
         seconds = _give_back(table, turn, since, now)
         if seconds:
-            table.append(seat=turn.seat, by="clock", move=f"!credit {seconds}", now=now)
+            table.append(seat=turn.seat, by=Cause.CLOCK, move=f"!credit {seconds}", now=now)
     positions.save(table, position)
 
 

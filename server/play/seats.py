@@ -8,6 +8,7 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from byzanz.moves import Outcome
+from byzanz.record import Cause
 from server.errors import Closed
 from server.play import positions, running
 from server.play.game import hand_over_tenures
@@ -15,7 +16,7 @@ from server.play.moderation import Act, Newcomer, has_looked, replace
 from server.play.running import quarantine_if_broken
 from server.store import links, log
 from server.store.engine import parse_stamp, transaction
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, GameStatus, Person, Seat
 from server.store.statements import AnySeat
 
 ABSENT = timedelta(hours=72)
@@ -92,7 +93,7 @@ def take_seat(session: Session, game_id: str, number: int, person: Person, name:
         if number >= len(table.seats) or table.seats[number].offered_at is None:
             raise not_offered()
         newcomer = Newcomer(name, person.email)
-        act = Act(("!replace", str(number)), "", person.id, now, newcomer, by="player")
+        act = Act(("!replace", str(number)), "", person.id, now, newcomer, by=Cause.PLAYER)
         seq = replace(table, position, act)
         running.mail_table(table, "act", f"act:{game_id}:{seq}", now, seq=seq, leave_out=number)
         return seq
@@ -129,7 +130,7 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
         _forget_origin(session, game_id)
         table.sit(seat, person, now)
         seat.name = name
-        if table.game.status == "running":
+        if table.game.status == GameStatus.RUNNING:
             position = running.position(table)
             seats = frozenset({seat.seat})
             running.advance(table, position, position.state, now, mover=seat.seat, restart=seats)
@@ -151,9 +152,9 @@ def end_trial(game_id: str, now: datetime) -> bool:
         for seat in table.seats:
             if seat.person_id is not None:
                 links.revoke(session, seat.person_id, game_id, now)
-        if table.game.status == "running" and not table.game.quarantine:
+        if table.game.status == GameStatus.RUNNING and not table.game.quarantine:
             position = running.position(table)
-            table.append(seat=None, by="clock", move="!abandon", now=now)
+            table.append(seat=None, by=Cause.CLOCK, move="!abandon", now=now)
             positions.save(table, position)
             scores = tuple(position.rules.scores(position.state))
             running.finish(table, Outcome(scores, (), "abandoned"), now)

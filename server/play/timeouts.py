@@ -9,6 +9,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from byzanz import umpire
+from byzanz.record import Cause
 from server.play import autopilot, notes, positions, running, turns
 from server.play.game import Table
 from server.play.moves import playable_position
@@ -117,7 +118,7 @@ def _postpone(table: Table, turn: TurnRow, due: datetime | None, now: datetime) 
     position = running.position(table)
     seconds = turns.seconds_gained(turn, hinted, due)
     turn.credited += seconds
-    table.append(seat=turn.seat, by="clock", move=f"!credit {seconds}", now=now)
+    table.append(seat=turn.seat, by=Cause.CLOCK, move=f"!credit {seconds}", now=now)
     positions.save(table, position)
 
 
@@ -130,7 +131,7 @@ def _play_fallback(table: Table, seat: int, now: datetime) -> int:
     while rules.awaited(state).get(seat) == asked and len(moves := rules.moves(state, seat)) > 1:
         move = rules.fallback(rules.view(state, seat), moves)
         state = umpire.play(rules, state, seat, move)
-        table.append(seat=seat, by="clock", move=str(move), now=now)
+        table.append(seat=seat, by=Cause.CLOCK, move=str(move), now=now)
     last = table.game.head
     late = table.seats[seat]
     late.missed += 1

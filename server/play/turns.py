@@ -15,7 +15,7 @@ from server.play.game import Table
 from server.store import alerts, statements
 from server.store.engine import connection_of
 from server.store.facts import Fact
-from server.store.models import EXCUSED, Game, Outage, Seat, Turn
+from server.store.models import EXCUSED, Game, GameStatus, Outage, Seat, SeatStatus, Turn
 from server.store.statements import AnyGame, AnyTurn, SeatRow, TurnRow
 
 
@@ -331,8 +331,8 @@ def of_person(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]
         select(Game, Seat, Turn)
         .join(Seat, Seat.game_id == Game.id)
         .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
-        .where(Seat.person_id == person_id, Seat.status == "seated")
-        .where(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
+        .where(Seat.person_id == person_id, Seat.status == SeatStatus.SEATED)
+        .where(Game.status == GameStatus.RUNNING, Game.paused.is_(False), Game.quarantine.is_(None))
         .order_by(Turn.due_at.is_(None), Turn.due_at, Turn.opened_at, Turn.game_id)
     )
     return list(session.execute(query).unique())
@@ -343,8 +343,8 @@ def open_of(person_id: int | ColumnElement[int]) -> Select[int]:
     query = select(func.count()).select_from(Turn)
     query = query.join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
     query = query.join(Game, Game.id == Turn.game_id).where(Seat.person_id == person_id)
-    running = (Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
-    return query.where(Seat.status == "seated", *running)
+    running = (Game.status == GameStatus.RUNNING, Game.paused.is_(False), Game.quarantine.is_(None))
+    return query.where(Seat.status == SeatStatus.SEATED, *running)
 
 
 def bots_to_move(session: Session, limit: int) -> list[Turn]:

@@ -18,6 +18,7 @@ from sqlalchemy import func, select
 from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
+from byzanz.record import Cause
 from server import play
 from server.accounts import addresses
 from server.community import profiles, reports, results
@@ -31,7 +32,7 @@ from server.play.positions import NoRules
 from server.scheduler import heartbeat
 from server.store import alerts, outbox, people, submissions, totals
 from server.store.engine import reading, truncate_log
-from server.store.models import Game, Seat, Turn
+from server.store.models import Game, GameStatus, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
 DUE_AT_ONCE = 200
@@ -41,7 +42,6 @@ RESULTS_AT_ONCE = 50
 RULES_AT_ONCE = 200
 COUNTED_AGAIN = 300
 """Seconds after which all games may be counted again."""
-STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 BOTS_AT_ONCE = 50
 THINKING = 1.0
 """Seconds that a bot which searches may take for a move."""
@@ -158,7 +158,7 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
             return False
         move, seen = found
         request_id = secrets.token_hex(16)
-        play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by="bot")
+        play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by=Cause.BOT)
     except (Refused, NoRules) as error:
         LOGGER.debug("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False
@@ -325,11 +325,11 @@ def tick_figures(now: datetime) -> int:
             return 0
         statuses = session.execute(select(Game.status, func.count()).group_by(Game.status))
         found = {status: n for status, n in statuses}  # noqa: C416 - dict() does not know a row for a pair
-        for status in STATUSES:
+        for status in GameStatus:
             totals.note(f"games:{status}", found.get(status, 0))
         totals.note("turns:open", session.scalar(select(func.count()).select_from(Turn)) or 0)
         running = select(func.count()).select_from(Seat).join(Game, Game.id == Seat.game_id)
-        on_autopilot = running.where(Seat.autopilot, Game.status == "running")
+        on_autopilot = running.where(Seat.autopilot, Game.status == GameStatus.RUNNING)
         totals.note("seats:autopilot", session.scalar(on_autopilot) or 0)
     totals.note("counted", int(now.timestamp()))
     return 0

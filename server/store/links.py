@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
@@ -18,52 +18,34 @@ from sqlalchemy.orm import Session
 from server.config import settings
 from server.store import statements
 from server.store.engine import connection_of
-from server.store.models import Link, Person
+from server.store.models import Link, LinkPurpose, Person
 from server.store.statements import GameRow, LinkRow, PersonRow, SeatRow
 
-Purpose = Literal[
-    "seat",
-    "stop",
-    "invite",
-    "organise",
-    "signin",
-    "reply",
-    "talk",
-    "feed",
-    "noinvite",
-    "noplayers",
-    "keep",
-    "wish",
-    "move",
-    "object",
-]
-
-
 PATHS: dict[str, str] = {
-    "seat": "t",
-    "stop": "u",
-    "invite": "i",
-    "organise": "o",
-    "signin": "s",
-    "feed": "feed",
-    "noinvite": "n",
-    "noplayers": "z",
-    "keep": "k",
-    "wish": "w",
-    "move": "c",
-    "object": "x",
+    LinkPurpose.SEAT: "t",
+    LinkPurpose.STOP: "u",
+    LinkPurpose.INVITE: "i",
+    LinkPurpose.ORGANISE: "o",
+    LinkPurpose.SIGNIN: "s",
+    LinkPurpose.FEED: "feed",
+    LinkPurpose.NOINVITE: "n",
+    LinkPurpose.NOPLAYERS: "z",
+    LinkPurpose.KEEP: "k",
+    LinkPurpose.WISH: "w",
+    LinkPurpose.MOVE: "c",
+    LinkPurpose.OBJECT: "x",
 }
 """The first path segment of each kind of link that is a page; the others are email addresses."""
 
 
-ADDRESSES: dict[str, Purpose] = {"play": "reply", "talk": "talk"}
+ADDRESSES: dict[str, LinkPurpose] = {"play": LinkPurpose.REPLY, "talk": LinkPurpose.TALK}
 """How the email addresses that are links begin, and the purpose whose tokens each takes: no other opens anything."""
 
 
 LIFETIMES: dict[str, timedelta] = {
-    "signin": timedelta(hours=1),
-    "keep": timedelta(days=1),
-    "move": timedelta(days=1),
+    LinkPurpose.SIGNIN: timedelta(hours=1),
+    LinkPurpose.KEEP: timedelta(days=1),
+    LinkPurpose.MOVE: timedelta(days=1),
 }
 """How long links of a purpose work, counted from when a mail server accepts their email; the others do not expire."""
 TOKEN = re.compile(r"[a-z2-7]{26}")
@@ -101,7 +83,7 @@ def url(link: Link | LinkRow) -> str:
 
 def issue(
     session: Session,
-    purpose: Purpose,
+    purpose: LinkPurpose,
     person_id: int,
     now: datetime,
     game_id: str | None = None,
@@ -121,7 +103,7 @@ def issue(
 
 
 def new_row(
-    purpose: Purpose,
+    purpose: LinkPurpose,
     person_id: int,
     now: datetime,
     game_id: str | None = None,
@@ -159,7 +141,7 @@ def live_links(session: Session, person_id: int, game_id: str) -> list[LinkRow]:
 
 def link_for(
     session: Session,
-    purpose: Purpose,
+    purpose: LinkPurpose,
     person_id: int,
     game_id: str | None,
     now: datetime,
@@ -171,7 +153,7 @@ def link_for(
 
 
 def existing(
-    session: Session, purpose: Purpose, person_id: int, game_id: str | None, seq: int | None = None
+    session: Session, purpose: LinkPurpose, person_id: int, game_id: str | None, seq: int | None = None
 ) -> Link | None:
     """Return a person's live link to a game, or None.
 
@@ -221,7 +203,7 @@ def stop_address(link: Link | LinkRow, *, talk: bool = False) -> str | None:
     return f"{'stoptalk' if talk else 'stop'}+{token(link)}@{domain}" if domain else None
 
 
-def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link | None:
+def find(session: Session, purpose: LinkPurpose, text: str, now: datetime) -> Link | None:
     """Return the live link with this token and purpose, or None."""
     link = find_any(session, purpose, text)
     if link is None or link.revoked_at or (link.expires_at and link.expires_at <= now):
@@ -229,7 +211,7 @@ def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link |
     return link
 
 
-def find_any(session: Session, purpose: Purpose, text: str) -> Link | None:
+def find_any(session: Session, purpose: LinkPurpose, text: str) -> Link | None:
     """Return the link with this token, even if revoked or expired, so that its owner can be emailed a fresh one."""
     if not TOKEN.fullmatch(text):
         return None
@@ -263,7 +245,9 @@ def owner(session: Session, text: str, now: datetime) -> tuple[Person, str] | No
     return (found[0], found[1]) if found else None
 
 
-def seat_access(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> SeatAccess | None:
+def seat_access(
+    session: Session, text: str, now: datetime, purpose: LinkPurpose = LinkPurpose.SEAT
+) -> SeatAccess | None:
     """Return the seat that this token opens, or None if it is unknown, revoked, or its owner no longer holds the seat.
 
     Args:
@@ -287,7 +271,7 @@ def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> Non
     """Revoke all links of a person to one game except unsubscribe links, since any of them may lead to the seat."""
     session.execute(
         update(Link)
-        .where(Link.person_id == person_id, Link.game_id == game_id, Link.purpose != "stop")
+        .where(Link.person_id == person_id, Link.game_id == game_id, Link.purpose != LinkPurpose.STOP)
         .where(Link.revoked_at.is_(None))
         .values(revoked_at=now)
     )

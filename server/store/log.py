@@ -13,11 +13,12 @@ from sqlalchemy import ColumnElement, Row, func, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
+from byzanz.record import Cause
 from server.config import settings
 from server.store import alerts, models, statements
 from server.store.engine import connection_of, reading, transaction
 from server.store.facts import Fact
-from server.store.models import Alert, Game
+from server.store.models import Alert, Game, GameStatus
 from server.store.statements import AnyGame
 
 NO_END = (1 << 31) - 1
@@ -106,7 +107,7 @@ def is_voided(session: Session, game_id: str, seq: int) -> bool:
     return any(first <= seq < at for at, first in voids(session, game_id))
 
 
-def last_move(session: Session, game_id: str, seat: int, by: Collection[str]) -> int:
+def last_move(session: Session, game_id: str, seat: int, by: Collection[Cause]) -> int:
     """Return the seq of a seat's last move with one of these causes, or 0."""
     own = (models.Entry.game_id == game_id, models.Entry.seat == seat, models.Entry.by.in_(by))
     moves = select(models.Entry.seq).where(*own, ~models.Entry.move.like("!%"))
@@ -120,8 +121,8 @@ def last_moves(session: Session, person_id: int) -> dict[str, int]:
         select(entry.game_id, func.max(entry.seq))
         .join(seat, (seat.game_id == entry.game_id) & (seat.seat == entry.seat))
         .join(game, game.id == entry.game_id)
-        .where(seat.person_id == person_id, game.status == "running")
-        .where(entry.by == "player", ~entry.move.like("!%"))
+        .where(seat.person_id == person_id, game.status == GameStatus.RUNNING)
+        .where(entry.by == Cause.PLAYER, ~entry.move.like("!%"))
         .group_by(entry.game_id)
     )
     return {game_id: seq for game_id, seq in session.execute(query)}  # noqa: C416 - a row is no pair to mypy
@@ -131,12 +132,12 @@ def count_decisions(session: Session, game_id: str, seat: int, after: int, befor
     """Count a seat's moves with `after` < seq < `before`, except those that the rules made."""
     entry = models.Entry
     between = (entry.game_id == game_id, entry.seq > after, entry.seq < before)
-    made = (entry.seat == seat, entry.by != "rules", ~entry.move.like("!%"))
+    made = (entry.seat == seat, entry.by != Cause.RULES, ~entry.move.like("!%"))
     return session.scalar(select(func.count()).select_from(entry).where(*between, *made)) or 0
 
 
 def held_moves(
-    session: Session, person_id: int, game_ids: Collection[str], by: Collection[str]
+    session: Session, person_id: int, game_ids: Collection[str], by: Collection[Cause]
 ) -> Sequence[Row[str, int, str, str]]:
     """Return the moves with these causes in the seats that a person holds, from when they took them.
 

@@ -19,7 +19,7 @@ from server.config import settings
 from server.store import log, mail_kinds, origins, statements
 from server.store.engine import UtcTime, connection_of, insert, reading, transaction
 from server.store.facts import Fact
-from server.store.models import NO_TURN, WAITING, Game, Mail
+from server.store.models import NO_TURN, WAITING, Game, Mail, MailStatus
 from server.store.prepared import Prepared
 from server.store.statements import AnyMail, MailRow
 
@@ -132,7 +132,7 @@ def renew(mail: MailRow, now: datetime) -> MailRow | None:
         The mail with its lease; None if it does not wait any more, or another mail has its id since a restore.
     """
     until = now + LEASE
-    same = (Mail.id == mail.id, Mail.key == mail.key, Mail.status == "waiting")
+    same = (Mail.id == mail.id, Mail.key == mail.key, Mail.status == MailStatus.WAITING)
     mine = update(Mail).where(*same, Mail.leased_until == mail.leased_until)
     with transaction() as session:
         held = session.execute(
@@ -165,29 +165,29 @@ def waiting_beside(session: Session, mail: AnyMail) -> list[MailRow] | None:
 
 def mark_sent(session: Session, mail: AnyMail, now: datetime) -> bool:
     """Record that a mail server accepted the mail, even if the lease has expired; False if it was marked before."""
-    return _finish(session, statements.FINISH, mail.id, "sent", now)
+    return _finish(session, statements.FINISH, mail.id, MailStatus.SENT, now)
 
 
 def mark_dropped(session: Session, mail: AnyMail, now: datetime, reason: Fact) -> bool:
     """Record that the mail is outdated or unwanted and will not be sent."""
-    return _finish(session, statements.FINISH, mail.id, "dropped", now, reason, mail.leased_until)
+    return _finish(session, statements.FINISH, mail.id, MailStatus.DROPPED, now, reason, mail.leased_until)
 
 
 def mark_failed(session: Session, mail: AnyMail, now: datetime, error: Fact) -> bool:
     """Record that a mail server rejected the mail for good; `error` is what it replied."""
-    return _finish(session, statements.FINISH, mail.id, "failed", now, error, mail.leased_until)
+    return _finish(session, statements.FINISH, mail.id, MailStatus.FAILED, now, error, mail.leased_until)
 
 
 def mark_bounced(session: Session, mail: AnyMail, now: datetime, error: Fact) -> None:
     """Record that an accepted mail came back; `error` is what the report said."""
-    _finish(session, statements.RETURN, mail.id, "failed", now, error)
+    _finish(session, statements.RETURN, mail.id, MailStatus.FAILED, now, error)
 
 
 def mark_merged(session: Session, mail_ids: Collection[int], now: datetime) -> None:
     """Drop waiting mails whose news another mail contained, in the transaction that marks that one as sent."""
     # The reason does not name that mail: its id would reveal how many mails others get.
     for mail_id in mail_ids:
-        _finish(session, statements.FINISH, mail_id, "dropped", now, Fact("told_by_another"))
+        _finish(session, statements.FINISH, mail_id, MailStatus.DROPPED, now, Fact("told_by_another"))
 
 
 def forget_reader(session: Session, person_id: int, now: datetime) -> None:
@@ -195,7 +195,7 @@ def forget_reader(session: Session, person_id: int, now: datetime) -> None:
     gone = Fact("no_address")
     waiting = select(Mail.id).where(Mail.person_id == person_id, WAITING)
     for mail_id in session.scalars(waiting).all():
-        _finish(session, statements.FINISH, mail_id, "dropped", now, gone)
+        _finish(session, statements.FINISH, mail_id, MailStatus.DROPPED, now, gone)
     theirs = update(Mail).where(Mail.person_id == person_id)
     for change in (
         theirs.where(Mail.error.is_not(None)).values(error=gone),
@@ -208,7 +208,7 @@ def _finish(
     session: Session,
     how: Prepared,
     mail_id: int,
-    status: str,
+    status: MailStatus,
     now: datetime,
     why: Fact | None = None,
     leased: datetime | None = None,
@@ -261,7 +261,7 @@ def details(mail: AnyMail) -> dict[str, Any]:
 
 def _mark(session: Session, mail: AnyMail, **values: Any) -> bool:
     """End the lease of a waiting mail and set other values; False if it was marked or leased again since."""
-    change = update(Mail).where(Mail.id == mail.id, Mail.status == "waiting")
+    change = update(Mail).where(Mail.id == mail.id, Mail.status == MailStatus.WAITING)
     change = change.where(Mail.leased_until == mail.leased_until).values(leased_until=None, **values)
     result = session.execute(change, execution_options={"synchronize_session": False})
     assert isinstance(result, CursorResult)
@@ -298,7 +298,11 @@ def purge(now: datetime) -> int:
 
 def _forget_origins(now: datetime) -> None:
     """Forget the origins of mails that are counted no more."""
-    old = (Mail.counts_at.is_not(None), Mail.counts_at < now - ORIGIN_RETENTION, Mail.status != "waiting")
+    old = (
+        Mail.counts_at.is_not(None),
+        Mail.counts_at < now - ORIGIN_RETENTION,
+        Mail.status != MailStatus.WAITING,
+    )
     with reading() as session:
         found = session.scalars(select(Mail.id).where(*old).limit(DELETED_AT_ONCE)).all()
     if found:
@@ -337,7 +341,7 @@ def _date_some(now: datetime) -> bool:
         assert game is not None
         assert game.ended_at is not None
         undated = select(Mail.id).where(Mail.game_id == game_id, Mail.delete_at.is_(None))
-        some = undated.where(Mail.status != "waiting").limit(DELETED_AT_ONCE)
+        some = undated.where(Mail.status != MailStatus.WAITING).limit(DELETED_AT_ONCE)
         date = update(Mail).where(Mail.id.in_(some)).values(delete_at=game.ended_at + RETENTION)
         result = session.execute(date, execution_options={"synchronize_session": False})
         assert isinstance(result, CursorResult)

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from byzanz import record
+from byzanz.record import Cause
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact
 from server.store.models import (
@@ -37,9 +38,12 @@ from server.store.models import (
     Entry,
     Game,
     Link,
+    LinkPurpose,
     Mail,
+    MailStatus,
     Person,
     Seat,
+    SeatStatus,
     Snapshot,
     StandingOrder,
     Turn,
@@ -223,7 +227,7 @@ turn, order, away = Turn.__mapper__.c, StandingOrder.__mapper__.c, Absence.__map
 entry, snapshot, link = Entry.__mapper__.c, Snapshot.__mapper__.c, Link.__mapper__.c
 mail, alert = Mail.__mapper__.c, Alert.__mapper__.c
 repeated = Entry.__table__.alias("repeated").c
-SEATED = seat.status == literal_column("'seated'")
+SEATED = seat.status == literal_column(f"'{SeatStatus.SEATED}'")
 """Not a bound value: one that might fit the condition of an index makes SQLite plan the statement anew each time."""
 
 
@@ -302,7 +306,7 @@ LOAD_GAME = Prepared(
         and_(
             link.id == bindparam("link"),
             link.game_id == game.id,
-            or_(link.purpose == "seat", link.purpose == "reply"),
+            or_(link.purpose == LinkPurpose.SEAT, link.purpose == LinkPurpose.REPLY),
             link.revoked_at.is_(None),
         ),
     )
@@ -345,7 +349,7 @@ _own = Entry.__table__.alias("own").c
 _LAST_OWN = (
     select(_own.seq)
     .where(_own.game_id == bindparam("game"), _own.seat == bindparam("seat"))
-    .where(or_(_own.by == "player", _own.by == "bot"), ~_own.move.like("!%"))
+    .where(or_(_own.by == Cause.PLAYER, _own.by == Cause.BOT), ~_own.move.like("!%"))
     .order_by(_own.seq.desc())
     .limit(1)
     .scalar_subquery()
@@ -468,7 +472,7 @@ def _finish(*conditions: ColumnElement[bool]) -> Prepared:
 _leased = bindparam("leased", type_=UtcTime)
 FINISH = _finish(WAITING, or_(_leased.is_(None), mail.leased_until == _leased))
 """Finish an email that waits, unless it has another lease than the one given, if any."""
-RETURN = _finish(or_(WAITING, mail.status == literal_column("'sent'")))
+RETURN = _finish(or_(WAITING, mail.status == literal_column(f"'{MailStatus.SENT}'")))
 """Finish an email that came back, which a mail server may have accepted."""
 CLEAR_ALERT = Prepared(
     update(_table(Alert))

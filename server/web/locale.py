@@ -17,7 +17,7 @@ from server.i18n import DEFAULT, NAMES
 from server.play import notes
 from server.store import facts, links
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Person
+from server.store.models import LinkPurpose, Person
 
 
 def init_waiting(app: Flask) -> None:
@@ -46,7 +46,7 @@ COOKIE_MAX_AGE = 365 * 86400
 READER = "byzanz.reader"
 """Where a request keeps the person whose link opened it and the link's purpose, once it has looked them up."""
 _NO_DATABASE = "byzanz.no-database"
-OWN_LINKS = ("seat", "organise")
+OWN_LINKS = (LinkPurpose.SEAT, LinkPurpose.ORGANISE)
 """The kinds of links whose pages change their owner's language; a feed's link may be shared."""
 
 

@@ -20,7 +20,7 @@ from server.community import results as community_results
 from server.community.statistics import Group
 from server.config.zones import zone_of
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Person, Seat, Standing
+from server.store.models import Game, GameStatus, Person, Seat, Standing
 from server.web.http import GAME_ID, browser, costly, error_page, limiter, seat_access
 
 blueprint = Blueprint("profiles", __name__)
@@ -88,7 +88,7 @@ def _opponent(session: Session, game_id: str, me: Person) -> int | None:
     seat = validation.whole_number(flask.request.form.get("seat", ""), 99)
     if seat is None or not GAME_ID.fullmatch(game_id):
         return None
-    over = select(Seat.game_id).join(Game, Game.id == Seat.game_id).where(Game.status == "over")
+    over = select(Seat.game_id).join(Game, Game.id == Seat.game_id).where(Game.status == GameStatus.OVER)
     mine = over.where(Seat.game_id == game_id, Seat.person_id == me.id)
     theirs = select(Seat.person_id).where(Seat.game_id.in_(mine), Seat.seat == seat, Seat.person_id != me.id)
     return session.scalar(theirs)
@@ -172,7 +172,7 @@ def _group(session: Session, game_id: str) -> Group:
 
 
 def _why_none(game: Game) -> tuple[str, str]:
-    if game.status not in ("over", "cancelled"):
+    if game.status not in (GameStatus.OVER, GameStatus.CANCELLED):
         return _("No results yet"), _("This game is not over.")
     result = json.loads(game.result) if game.result else {}
     if game.trial or not result.get("winners"):

@@ -13,6 +13,7 @@ from typing import Any
 import flask
 import pytest
 
+from byzanz.record import Cause
 from byzanz.rules import PUBLIC
 from server.play.game import Table
 from server.store import engine
@@ -116,7 +117,7 @@ def load(dice: Dice, monkeypatch: pytest.MonkeyPatch) -> None:
         seq = table.game.head + 1
         by, note = world.cause(seq, seat, by, note)
         with dice.labelled(world.salt_label(seq, seat, by, move)):
-            return write(table, seat=seat, by=by, move=move, note=note, **rest)
+            return write(table, seat=seat, by=Cause(by), move=move, note=note, **rest)
 
     monkeypatch.setattr(Table, "append", append)
 

@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from server.community import talk
 from server.mail.outgoing import deliver
 from server.store import engine, links
+from server.store.models import LinkPurpose
 from tests.conftest import NOW, Table
 from tests.support.letters import with_replies
 from tests.support.mail_servers import Pigeons
@@ -80,7 +81,7 @@ def test_the_page_of_a_turn(game: Table, client: FlaskClient, sent_before: bool)
 def test_the_email_of_a_turn(game: Table) -> None:
     with engine.transaction() as session:  # as the lobby does when a game begins
         for person in game.people:
-            links.link_for(session, "stop", person, game.id, NOW)
+            links.link_for(session, LinkPurpose.STOP, person, game.id, NOW)
     post(NOW)
     submit(game.id, 1, "pass")
     with statements(engine.db.engine) as sent, built(engine.db.engine) as unprepared:

@@ -20,7 +20,7 @@ from server.play.moderation import Newcomer
 from server.play.powers import Asker
 from server.scheduler import heartbeat, jobs
 from server.store import engine, links
-from server.store.models import Game, GameSettings
+from server.store.models import Game, GameSettings, LinkPurpose
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support import game_data
@@ -149,7 +149,7 @@ class Year(Company):
         with engine.transaction() as session:
             host = session.get_one(Game, game_id).organiser_id
             assert host is not None
-            return links.token(links.link_for(session, "organise", host, game_id, self.now))
+            return links.token(links.link_for(session, LinkPurpose.ORGANISE, host, game_id, self.now))
 
     def _ask_again(self) -> bool:
         over = sorted(

@@ -12,7 +12,7 @@ from sqlalchemy import delete
 from server.mail.outgoing import relevance
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, links, outbox
-from server.store.models import Game, Mail, Person, Presence, Word
+from server.store.models import Game, LinkPurpose, Mail, Person, Presence, Word
 from tests.support.mail_servers import Pigeons
 from tests.support.scene import Scene
 
@@ -97,7 +97,7 @@ def queue(session: Any, made: Scene) -> None:
 
 def _link_of_a_change(session: Any, made: Scene, kind: str) -> dict[str, Any]:
     """Return what an email about a change of address has besides: its link, or that the change is done."""
-    purposes: dict[str, links.Purpose] = {"move": "move", "moving": "object"}
+    purposes: dict[str, LinkPurpose] = {"move": LinkPurpose.MOVE, "moving": LinkPurpose.OBJECT}
     if kind not in purposes:
         return {"done": True}
     return {"link": links.issue(session, purposes[kind], made.person("Daphne"), made.now).id}

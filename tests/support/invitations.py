@@ -12,7 +12,7 @@ from server.lobby import create
 from server.lobby.settings import TimeControl
 from server.store import engine, links, outbox, people
 from server.store.engine import Base
-from server.store.models import Game, GameSettings, Link, Mail, Person, Seat
+from server.store.models import Game, GameSettings, Link, LinkPurpose, Mail, Person, Seat
 from server.validation import Guest
 from tests.support.busy_table import elsewhere
 
@@ -35,11 +35,11 @@ def wish(**more: Any) -> create.GameRequest:
     return create.GameRequest(settings=GameSettings(**chosen), **values)
 
 
-def token(purpose: links.Purpose, guest: Guest, game_id: str, now: datetime) -> str:
+def token(purpose: str, guest: Guest, game_id: str, now: datetime) -> str:
     """Return the token that an email of this purpose would carry."""
     with engine.transaction() as session:
         person = people.get_or_create(session, guest.address, guest.name, now)
-        return links.token(links.link_for(session, purpose, person.id, game_id, now))
+        return links.token(links.link_for(session, LinkPurpose(purpose), person.id, game_id, now))
 
 
 def mails(kind: str, guest: Guest | None = None) -> list[Mail]:

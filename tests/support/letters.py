@@ -13,7 +13,7 @@ from sqlalchemy import select
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver
 from server.store import engine, links
-from server.store.models import Entry, IncomingMail, Mail
+from server.store.models import Entry, IncomingMail, LinkPurpose, Mail
 from tests.conftest import NOW
 from tests.support.folders import CORPUS
 from tests.support.mail_servers import Pigeons
@@ -101,9 +101,11 @@ def desk(now: datetime = NOW) -> Desk:
 def talk_address(reply: str, now: datetime = NOW) -> str:
     """Return the address of table talk of the seat that a reply address opens."""
     with engine.transaction() as session:
-        link = links.find_any(session, "reply", reply.partition("+")[2].partition("@")[0])
+        link = links.find_any(session, LinkPurpose.REPLY, reply.partition("+")[2].partition("@")[0])
         assert link is not None
-        address = links.reply_address(links.link_for(session, "talk", link.person_id, link.game_id, now))
+        address = links.reply_address(
+            links.link_for(session, LinkPurpose.TALK, link.person_id, link.game_id, now)
+        )
     assert address is not None
     return address
 

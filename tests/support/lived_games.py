@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import select
 
 from byzanz import record
+from byzanz.record import Cause
 from server import play
 from server.errors import Refused
 from server.play import positions, turns
@@ -92,8 +93,8 @@ class Life(Diary):
         seat = self.dice.choice(sorted(at.awaited))
         aside = at.rules.out_of_turn_moves(at.state, seat) if self.dice.random() < 0.2 else ()
         moves = aside or at.rules.moves(at.state, seat)
-        by = "bot" if self.is_bot(seat) else "player"
-        if by == "player" and self.holders[seat] is None:
+        by = Cause.BOT if self.is_bot(seat) else Cause.PLAYER
+        if by == Cause.PLAYER and self.holders[seat] is None:
             return
         move = self.dice.choice(list(moves[:6]))
         request = f"{at.head}-{seat}-{self.now}".replace(" ", "")

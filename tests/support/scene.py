@@ -18,11 +18,11 @@ from server import play
 from server.mail.text import quoted
 from server.play.moderation import Newcomer
 from server.store import alerts, engine, links, log, people
-from server.store.models import Alert, Block, Game, Link, Person, Seat
+from server.store.models import Alert, Block, Game, Link, LinkPurpose, Person, Seat
 from tests.support.forms import log_in
 
 BASE = "https://byzanz.test"
-PURPOSES: tuple[links.Purpose, ...] = (
+PURPOSES: tuple[str, ...] = (
     *("seat", "invite", "organise", "stop", "signin", "feed", "noinvite", "noplayers", "keep", "wish"),
     *("move", "object"),
 )
@@ -196,10 +196,10 @@ def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str
     for purpose in PURPOSES:
         if purpose == "signin":
             expires = now + timedelta(hours=1)
-            made[purpose] = links.issue(session, purpose, person.id, now, expires_at=expires)
+            made[purpose] = links.issue(session, LinkPurpose(purpose), person.id, now, expires_at=expires)
         else:
             game = None if purpose in ("feed", "noinvite", "noplayers", "wish", "move", "object") else game_id
-            made[purpose] = links.issue(session, purpose, person.id, now, game)
+            made[purpose] = links.issue(session, LinkPurpose(purpose), person.id, now, game)
     return {purpose: links.token(link) for purpose, link in made.items()}
 
 
@@ -220,10 +220,10 @@ def _moderated(made: Scene, now: datetime) -> None:
     with engine.transaction() as session:
         made.alarm = session.query(Alert).one().id
         bob = made.tokens["here", "Bob"]
-        used = links.find_any(session, "signin", bob["signin"])
+        used = links.find_any(session, LinkPurpose.SIGNIN, bob["signin"])
         assert used is not None
         used.used_at = now
         for purpose in ("signin", "feed"):
-            charlie = links.find_any(session, purpose, made.tokens["here", "Charlie"][purpose])
+            charlie = links.find_any(session, LinkPurpose(purpose), made.tokens["here", "Charlie"][purpose])
             assert charlie is not None
             charlie.revoked_at = now

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from byzanz.record import Cause
 from server import play
 from server.play import positions
 from server.store import engine, log
 from server.store.models import Entry, Game
 
 
-def answer(game_id: str, seat: int, now: datetime, by: str = "player") -> int:
+def answer(game_id: str, seat: int, now: datetime, by: Cause = Cause.PLAYER) -> int:
     """Play the first legal move of a seat; return the seq of its entry."""
     with engine.reading() as session:
         at = positions.load(session, session.get_one(Game, game_id))
@@ -31,7 +32,7 @@ def finish(game_id: str, now: datetime) -> None:
     while (seat := to_move(game_id)) is not None:
         with engine.reading() as session:
             bot = positions.seats_of(session, game_id)[seat].bot
-        answer(game_id, seat, now, "bot" if bot else "player")
+        answer(game_id, seat, now, Cause.BOT if bot else Cause.PLAYER)
 
 
 def last(game_id: str) -> Entry:

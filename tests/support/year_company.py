@@ -17,7 +17,7 @@ from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.text import quoted
 from server.store import engine, links
-from server.store.models import Mail, Word
+from server.store.models import LinkPurpose, Mail, Word
 from tests.support.diary import DAY
 from tests.support.talk import letter
 from tests.support.year_chronicle import Chronicle, Saying, address
@@ -57,7 +57,7 @@ class Company(Chronicle):
                 receive.receive(letter(f"say {text}", sender=who), who, by_mail, self.now)
         else:
             with engine.reading() as session:
-                link = links.existing(session, "seat", person, game_id)
+                link = links.existing(session, LinkPurpose.SEAT, person, game_id)
             if link is None:
                 return
             form = {"text": text, "request_id": text}

@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Message, PermanentFailure
 from server.store import engine, links
-from server.store.models import BrowserSession, Game, Link, Mail, Seat
+from server.store.models import BrowserSession, Game, Link, LinkPurpose, Mail, Seat
 from tests.support.forms import log_in
 from tests.support.mail_servers import received
 from tests.support.year_chronicle import address
@@ -90,7 +90,7 @@ class Postman:
 
     def _check_invitation(self, person: int, token: str) -> None:
         with engine.reading() as session:
-            link = links.find(session, "invite", token, self.year.now)
+            link = links.find(session, LinkPurpose.INVITE, token, self.year.now)
             game = session.get_one(Game, link.game_id) if link and link.game_id else None
         host = game.organiser_id if game else None
         assert host is None or not self.year.blocks(person, host), "an invitation in spite of a block"
@@ -194,4 +194,4 @@ class Postman:
 
     def _token(self, person: int, game_id: str) -> str:
         with engine.transaction() as session:
-            return links.token(links.link_for(session, "seat", person, game_id, self.year.now))
+            return links.token(links.link_for(session, LinkPurpose.SEAT, person, game_id, self.year.now))

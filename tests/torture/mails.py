@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from server.store.models import LinkPurpose
 from tests.torture import databases
 from tests.torture.faulty import Faulty
 from tests.torture.house import environment
@@ -136,7 +137,7 @@ def _queue(noted: Journal, mails: int, now: datetime) -> None:
         numbers = range(first, min(mails, first + AT_ONCE) if waiting < AT_ONCE else first)
         for number in numbers:
             reader = people.get_or_create(session, f"reader{number}@torture.example", "A reader", now).id
-            link = links.issue(session, "signin", reader, now, expires_at=now + timedelta(days=999))
+            link = links.issue(session, LinkPurpose.SIGNIN, reader, now, expires_at=now + timedelta(days=999))
             key, details = f"signin:{number}", {"link": link.id}
             outbox.enqueue(session, key=key, kind="signin", person_id=reader, now=now, details=details)
     for number in numbers:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from server.store.models import LinkPurpose
 from tests.torture.journal import Journal
 from tests.torture.processes import CONTEXT, Running
 
@@ -110,7 +111,8 @@ def _begin(wish: Wish, number: int) -> Table:
     with engine.transaction() as session:
         seats = [seat for seat in positions.seats_of(session, game_id) if seat.person_id is not None]
         doors = {
-            seat.seat: links.link_for(session, "seat", seat.person_id or 0, game_id, now) for seat in seats
+            seat.seat: links.link_for(session, LinkPurpose.SEAT, seat.person_id or 0, game_id, now)
+            for seat in seats
         }
         tokens = {seat: links.token(link) for seat, link in doors.items()}
     if _is_left(wish, number):

@@ -22,7 +22,7 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Message
 from server.play import positions
 from server.store import engine, links
-from server.store.models import Game, Seat
+from server.store.models import Game, LinkPurpose, Seat
 from server.validation import Guest
 from tests.conftest import NOW, settings
 from tests.support.databases import migrate, postgres_database
@@ -135,7 +135,8 @@ def _tokens(game_id: str) -> dict[int, str]:
     with engine.transaction() as session:
         seats = [(seat.seat, seat.person_id or 0) for seat in positions.seats_of(session, game_id)]
         return {
-            seat: links.token(links.link_for(session, "seat", person, game_id, NOW)) for seat, person in seats
+            seat: links.token(links.link_for(session, LinkPurpose.SEAT, person, game_id, NOW))
+            for seat, person in seats
         }
 
 

@@ -27,7 +27,7 @@ from server.store import links, log, outbox, people, totals
 from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
-from server.store.models import IncomingMail, Mail, Person
+from server.store.models import IncomingMail, LinkPurpose, Mail, Person
 
 # ---- signatures of the trial mail ----
 
@@ -97,7 +97,12 @@ RETENTION = timedelta(days=90)
 PURGED_AT_ONCE = 500
 LARGEST_SEARCHED = 256 * 1024
 """Bytes of a mail in which heads of logs are looked for: its header, and what it quotes."""
-STOPS: tuple[links.Purpose, ...] = ("stop", "noinvite", "noplayers", "wish")
+STOPS: tuple[LinkPurpose, ...] = (
+    LinkPurpose.STOP,
+    LinkPurpose.NOINVITE,
+    LinkPurpose.NOPLAYERS,
+    LinkPurpose.WISH,
+)
 """The purposes of the links that stop emails."""
 COMPLAINTS = "complaints"
 """The local part of the address to which feedback loops send their reports."""
@@ -234,7 +239,7 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
         if access is None:
             raise NoSuchAddress
         person = session.get_one(Person, access.link.person_id)
-    talk = access.link.purpose == "talk"
+    talk = access.link.purpose == LinkPurpose.TALK
     row = _claim(raw, recipient, now)
     if row is None:
         return _left_alone("repeated", "seen before")

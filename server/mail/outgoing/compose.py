@@ -27,6 +27,7 @@ from server.mail.outgoing.view import MailLinks
 from server.mail.text import one_line, wrapped
 from server.play import turns as play_turns
 from server.store import log, outbox
+from server.store.models import LinkPurpose
 
 INLINER = css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
 
@@ -163,7 +164,7 @@ def _is_only_invited(variables: dict[str, Any]) -> bool:
     """Whether a mail is about a game in which its reader has not taken a seat."""
     kind, purpose = variables["kind"], variables["details"].get("purpose")
     dropped = kind == "cancelled" and not variables["seated"]
-    return kind in relevance.INVITATIONS or dropped or (kind == "fresh" and purpose == "invite")
+    return kind in relevance.INVITATIONS or dropped or (kind == "fresh" and purpose == LinkPurpose.INVITE)
 
 
 def message_id(key: str, mark: str = "") -> str:

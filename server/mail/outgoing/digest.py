@@ -16,6 +16,7 @@ from sqlalchemy import and_, exists, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import games
+from byzanz.record import Cause
 from server import play
 from server.config import zones
 from server.mail.outgoing import said
@@ -24,7 +25,7 @@ from server.play import clock, positions, turns
 from server.play.positions import Broken
 from server.store import log, outbox
 from server.store.engine import reading, transaction
-from server.store.models import Game, Mail, Person, Seat, Turn
+from server.store.models import Game, GameStatus, Mail, Person, Seat, SeatStatus, Turn
 from server.store.statements import AnyMail
 
 LOGGER = logging.getLogger(__name__)
@@ -126,7 +127,7 @@ def _longest_waiting(session: Session, person_ids: Sequence[int]) -> dict[int, t
         select(Seat.person_id, Turn.opened_at, Game.time_zone)
         .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
         .join(Game, Game.id == Seat.game_id)
-        .where(Seat.person_id.in_(person_ids), Seat.status == "seated", ~Seat.silent, ~Game.trial)
+        .where(Seat.person_id.in_(person_ids), Seat.status == SeatStatus.SEATED, ~Seat.silent, ~Game.trial)
         .order_by(Turn.opened_at, Turn.game_id)
     )
     found: dict[int, tuple[datetime, str]] = {}
@@ -147,7 +148,7 @@ def start_overdue_clocks(now: datetime) -> int:
         exists().where(  # tested turn by turn: the planner must not start from all seats of all readers
             Seat.game_id == Turn.game_id,
             Seat.seat == Turn.seat,
-            Seat.status == "seated",
+            Seat.status == SeatStatus.SEATED,
             ~Seat.silent,
             Game.id == Turn.game_id,
             ~Game.trial,
@@ -210,9 +211,9 @@ def overview_context(
 
 def _ended(session: Session, mail: AnyMail, now: datetime) -> list[dict[str, Any]]:
     """Return the games of a digest's reader that have ended since the last one, with the heads of their logs."""
-    own = (Seat.game_id == Game.id, Seat.person_id == mail.person_id, Seat.status == "seated")
+    own = (Seat.game_id == Game.id, Seat.person_id == mail.person_id, Seat.status == SeatStatus.SEATED)
     lately = select(Game).join(Seat, and_(*own)).where(Game.ended_at > now - ENDED_LATELY)
-    games = session.scalars(lately.where(Game.status == "over").order_by(Game.ended_at, Game.id))
+    games = session.scalars(lately.where(Game.status == GameStatus.OVER).order_by(Game.ended_at, Game.id))
     return [{"game": one_line(game.name), "head": game.head, "hash": game.head_hash} for game in games]
 
 
@@ -237,5 +238,5 @@ def _said(session: Session, game: Game, seat: Seat) -> said.Talk:
     """Return what was said at a table since the reader's own last move."""
     if seat.person is None or not said.is_wanted(game, seat.person):
         return said.Talk()
-    last_own = log.last_move(session, game.id, seat.seat, ("player", "bot"))
+    last_own = log.last_move(session, game.id, seat.seat, (Cause.PLAYER, Cause.BOT))
     return said.since(session, game, seat.person, last_own)

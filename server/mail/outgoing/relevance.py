@@ -17,7 +17,7 @@ from server.play import clock
 from server.play.game import Table, load
 from server.store import mail_kinds, outbox
 from server.store.facts import Fact
-from server.store.models import NO_TURN, WAITING, Game, Link, Mail, Person, Seat
+from server.store.models import NO_TURN, WAITING, Game, GameStatus, Link, Mail, Person, Seat, SeatStatus
 from server.store.statements import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
 
 REQUESTED = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop is None)
@@ -101,7 +101,7 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
         raise Outdated(Fact("no_player_news"))
     if seat is not None and seat.silent and is_stopped_by_game(mail.kind):
         raise Outdated(Fact("silent_here"))
-    if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):
+    if mail.kind in FOR_SEATED and (seat is None or seat.status != SeatStatus.SEATED):
         raise Outdated(Fact("not_seated"))
     if mail.kind in FOR_SEATED and seat is not None and seat.left:
         raise Outdated(Fact("has_left"))
@@ -126,7 +126,11 @@ def held_games(session: Session, person_id: int) -> list[Game]:
     """Return the games with invitations to a person that are held and still open, the oldest invitation first."""
     held = (NO_TURN, Mail.person_id == person_id, Mail.kind == "held", WAITING)
     query = select(Game).join(Mail, Mail.game_id == Game.id).join(Seat, Seat.game_id == Game.id)
-    invited = (Game.status == "inviting", Seat.person_id == person_id, Seat.status == "invited")
+    invited = (
+        Game.status == GameStatus.INVITING,
+        Seat.person_id == person_id,
+        Seat.status == SeatStatus.INVITED,
+    )
     found = session.scalars(query.where(*held, *invited).order_by(Mail.id)).unique()
     hidden = blocks.around(session, person_id)
     return list({game.id: game for game in found if game.organiser_id not in hidden}.values())
@@ -141,7 +145,7 @@ def _turn(table: Table | None, mail: AnyMail, seat: SeatRow | None) -> TurnRow |
     if table is None:
         return None
     if mail.kind == "answer" and seat is not None and not table.game.quarantine:
-        return table.turns.get(seat.seat) if seat.status == "seated" else None
+        return table.turns.get(seat.seat) if seat.status == SeatStatus.SEATED else None
     if mail.kind not in ("turn", "remind") or mail.seat is None:
         return None
     turn = table.turns.get(mail.seat)
@@ -149,7 +153,7 @@ def _turn(table: Table | None, mail: AnyMail, seat: SeatRow | None) -> TurnRow |
 
 
 def _turn_open(_session: Session, rows: MailRows, now: datetime) -> Fact | None:
-    if rows.turn is None or rows.game is None or rows.game.paused or rows.game.status != "running":
+    if rows.turn is None or rows.game is None or rows.game.paused or rows.game.status != GameStatus.RUNNING:
         return Fact("turn_over")
     if rows.mail.kind == "remind" and (rows.turn.due_at is None or rows.turn.due_at <= now):
         return Fact("no_time_left")
@@ -157,16 +161,21 @@ def _turn_open(_session: Session, rows: MailRows, now: datetime) -> Fact | None:
 
 
 def _is_over(_session: Session, rows: MailRows, _now: datetime) -> Fact | None:
-    return None if rows.game and rows.game.status == "over" else Fact("not_over")
+    return None if rows.game and rows.game.status == GameStatus.OVER else Fact("not_over")
 
 
 def _is_invited(_session: Session, rows: MailRows, _now: datetime) -> Fact | None:
-    waits = rows.game and rows.game.status == "inviting" and rows.seat and rows.seat.status == "invited"
+    waits = (
+        rows.game
+        and rows.game.status == GameStatus.INVITING
+        and rows.seat
+        and rows.seat.status == SeatStatus.INVITED
+    )
     return None if waits else Fact("invitation_closed")
 
 
 def _is_unconfirmed(_session: Session, rows: MailRows, _now: datetime) -> Fact | None:
-    return None if rows.game and rows.game.status == "asked" else Fact("confirmation_closed")
+    return None if rows.game and rows.game.status == GameStatus.ASKED else Fact("confirmation_closed")
 
 
 def wished_games(session: Session, mail: AnyMail) -> list[Game]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from byzanz.record import Cause
 from server.community import talk
 from server.community.talk import Said
 from server.mail.text import one_line
@@ -73,7 +74,7 @@ def _told_before(session: Session, game: AnyGame, seat: int, context: Mapping[st
     if context["kind"] in ("turn", "remind"):
         return int(context["last_own"])
     if context["kind"] == "over":
-        return log.last_move(session, game.id, seat, ("player", "bot"))
+        return log.last_move(session, game.id, seat, (Cause.PLAYER, Cause.BOT))
     address = context["details"].get("reply") if context["kind"] == "answer" else None
     used = session.get(Link, address) if address is not None else None
     return used.seq if used is not None else None

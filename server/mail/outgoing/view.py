@@ -26,7 +26,7 @@ from server.mail.text import one_line
 from server.play import history, lengths, notes, positions, standing_orders, turns
 from server.play.game import Table
 from server.store import facts, links, log, mail_kinds, outbox
-from server.store.models import Game, Link, Person, Rematch, Seat
+from server.store.models import Game, Link, LinkPurpose, Person, Rematch, Seat, SeatStatus
 from server.store.statements import AnyGame, AnyMail, AnyPerson, LinkRow
 
 ANSWER_WITHIN = timedelta(days=2)
@@ -81,31 +81,31 @@ def _game_before(session: Session, rows: MailRows) -> str | None:
 
 # ---- links ----
 
-PURPOSES: dict[str, links.Purpose] = {
-    "turn": "seat",
-    "remind": "seat",
-    "timeout": "seat",
-    "over": "seat",
-    "act": "seat",
-    "replaced": "seat",
-    "autopilot": "seat",
-    "left": "seat",
-    "invite": "invite",
-    "nudge": "invite",
-    "confirm": "organise",
-    "answered": "organise",
-    "open_table": "organise",
-    "answer": "seat",
-    "talk": "seat",
+PURPOSES: dict[str, LinkPurpose] = {
+    "turn": LinkPurpose.SEAT,
+    "remind": LinkPurpose.SEAT,
+    "timeout": LinkPurpose.SEAT,
+    "over": LinkPurpose.SEAT,
+    "act": LinkPurpose.SEAT,
+    "replaced": LinkPurpose.SEAT,
+    "autopilot": LinkPurpose.SEAT,
+    "left": LinkPurpose.SEAT,
+    "invite": LinkPurpose.INVITE,
+    "nudge": LinkPurpose.INVITE,
+    "confirm": LinkPurpose.ORGANISE,
+    "answered": LinkPurpose.ORGANISE,
+    "open_table": LinkPurpose.ORGANISE,
+    "answer": LinkPurpose.SEAT,
+    "talk": LinkPurpose.SEAT,
 }
 """Which of its reader's links each kind of mail carries."""
 
 
-STOPS: dict[mail_kinds.Stop, links.Purpose] = {
-    "all": "stop",
-    "invitations": "noinvite",
-    "players": "noplayers",
-    "open tables": "wish",
+STOPS: dict[mail_kinds.Stop, LinkPurpose] = {
+    "all": LinkPurpose.STOP,
+    "invitations": LinkPurpose.NOINVITE,
+    "players": LinkPurpose.NOPLAYERS,
+    "open tables": LinkPurpose.WISH,
 }
 """The links that stop more than the mails of a game, by what they stop."""
 FAREWELLS = frozenset({"cancelled", "former"})
@@ -134,10 +134,10 @@ class MailLinks:
     seats: Mapping[str, str]
 
 
-Wanted = tuple[links.Purpose, str | None, int | None]
+Wanted = tuple[LinkPurpose, str | None, int | None]
 """A link of the reader: its purpose, its game, and for a reply address the head when its turn opened, if any."""
 
-STOP_ALL: Wanted = ("stop", None, None)
+STOP_ALL: Wanted = (LinkPurpose.STOP, None, None)
 
 
 def issue_links(session: Session, rows: MailRows, now: datetime) -> None:
@@ -180,26 +180,27 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
     """Return the links that a mail needs: `link`, `stop` and `reply`, and to each seat that it lists, by its game."""
     mail, game, given = rows.mail, rows.game, outbox.details(rows.mail)
     listed = digest.listed_turns(session, mail.kind, rows.person.id)
-    wanted: dict[str, Wanted] = {each.id: ("seat", each.id, None) for each, _, _ in listed}
+    wanted: dict[str, Wanted] = {each.id: (LinkPurpose.SEAT, each.id, None) for each, _, _ in listed}
     if mail.kind == "held":
         wanted = {
-            each.id: ("invite", each.id, None) for each in relevance.held_games(session, rows.person.id)
+            each.id: (LinkPurpose.INVITE, each.id, None)
+            for each in relevance.held_games(session, rows.person.id)
         }
     stop = _wanted_stop(rows)
     if stop is not None:
         wanted["stop"] = stop
     if game is None:
         return wanted
-    purpose = given.get("purpose", "seat") if mail.kind == "fresh" else PURPOSES.get(mail.kind)
+    purpose = given.get("purpose", LinkPurpose.SEAT) if mail.kind == "fresh" else PURPOSES.get(mail.kind)
     if mail.kind in relevance.ABOUT_OTHERS and rows.person.id == game.organiser_id:
-        purpose = "organise"
+        purpose = LinkPurpose.ORGANISE
     if purpose is not None:
         wanted["link"] = (purpose, game.id, None)
     if rows.seat is not None:
         if (mail.kind == "talk" or given.get("talk")) and settings().mail_domain:
-            wanted["reply"] = ("talk", game.id, None)
+            wanted["reply"] = (LinkPurpose.TALK, game.id, None)
         elif rows.turn is not None and settings().mail_domain:
-            wanted["reply"] = ("reply", game.id, rows.turn.opened_seq)
+            wanted["reply"] = (LinkPurpose.REPLY, game.id, rows.turn.opened_seq)
     return wanted
 
 
@@ -209,7 +210,7 @@ def _wanted_stop(rows: MailRows) -> Wanted | None:
     if stop in STOPS:
         return (STOPS[stop], None, None)
     if rows.game is not None and (rows.seat is not None or kind in FAREWELLS):
-        return ("stop", rows.game.id, None)
+        return (LinkPurpose.STOP, rows.game.id, None)
     return STOP_ALL if stop else None
 
 
@@ -240,7 +241,7 @@ def template_context(
     """Build the context for a mail's templates; of a game it holds only what the reader may know."""
     context: dict[str, Any] = {
         "kind": rows.mail.kind,
-        "seated": rows.seat is not None and rows.seat.status == "seated",
+        "seated": rows.seat is not None and rows.seat.status == SeatStatus.SEATED,
         "name": one_line(rows.person.name),
         "details": _details(rows.mail),
         "link": mail_links.link,
@@ -329,7 +330,7 @@ def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
             "title": title_of(game.slug),
             "game": one_line(game.name),
             "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
-            "free": sum(seat.status == "free" for seat in positions.seats_of(session, game.id)),
+            "free": sum(seat.status == SeatStatus.FREE for seat in positions.seats_of(session, game.id)),
             "link": f"{settings().base_url}/join/{game.id}",
         }
         for game in games
@@ -442,7 +443,7 @@ def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
     """Return the result of an incoming mail line by line, and what has happened in the game since."""
     given, slug = outbox.details(rows.mail), rows.game.slug if rows.game else ""
     since: list[record.Entry] = []
-    seated = rows.seat is not None and rows.seat.status == "seated"
+    seated = rows.seat is not None and rows.seat.status == SeatStatus.SEATED
     if seated and rows.seat and rows.game and rows.mail.seq and not rows.game.quarantine:
         since = _entries(session, rows.game, rows.seat.seat, rows.mail.seq - 1)
     return {

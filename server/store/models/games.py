@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -15,14 +16,25 @@ from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
 _UNCOUNTED = "started_at IS NOT NULL AND ended_at IS NOT NULL AND counted_at IS NULL"
-_OVER = "status = 'over'"
 _ON_HOLD = "quarantine IS NOT NULL"
-_INVITED = "status = 'invited'"
 _OFFERED = "offered_at IS NOT NULL"
 
 
+class GameStatus(StrEnum):
+    """Where a game stands; stored as the same text."""
+
+    ASKED = "asked"
+    INVITING = "inviting"
+    RUNNING = "running"
+    OVER = "over"
+    CANCELLED = "cancelled"
+
+
+_OVER = f"status = '{GameStatus.OVER}'"
+
+
 class Game(Base):
-    """A game from its request to its end. `status`: asked, inviting, running, over, cancelled."""
+    """A game from its request to its end. `status` is a `GameStatus`."""
 
     __tablename__ = "game"
     __table_args__ = (
@@ -170,8 +182,20 @@ class GameSettings:
         return cls(**{field.name: getattr(game, field.name) for field in fields(cls)})
 
 
+class SeatStatus(StrEnum):
+    """Whose a seat is before the game begins; stored as the same text."""
+
+    FREE = "free"
+    INVITED = "invited"
+    SEATED = "seated"
+    DECLINED = "declined"
+
+
+_INVITED = f"status = '{SeatStatus.INVITED}'"
+
+
 class Seat(Base):
-    """A seat of a game. `status`: free, invited, seated, declined. Its number may change until the game begins."""
+    """A seat of a game. `status` is a `SeatStatus`. Its number may change until the game begins."""
 
     __tablename__ = "seat"
     __table_args__ = (

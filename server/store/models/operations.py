@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, literal_column, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -105,16 +106,27 @@ class IncomingMail(Base):
     seat: Mapped[int | None] = mapped_column(default=None)
 
 
-_WAITING = "status = 'waiting'"
-_FAILED = "status = 'failed'"
+class MailStatus(StrEnum):
+    """What became of an outgoing email; stored as the same text."""
+
+    WAITING = "waiting"
+    SENT = "sent"
+    DROPPED = "dropped"
+    """Outdated or unwanted."""
+    FAILED = "failed"
+    """Rejected for good, or returned."""
+
+
+_WAITING = f"status = '{MailStatus.WAITING}'"
+_FAILED = f"status = '{MailStatus.FAILED}'"
 _NO_TURN = "kind <> 'turn'"
 _COUNTED = "counts_at IS NOT NULL"
-_TRIED = "status = 'waiting' AND tried_at IS NOT NULL"
+_TRIED = f"{_WAITING} AND tried_at IS NOT NULL"
 _DATED = "delete_at IS NOT NULL"
 
 
 class Mail(Base):
-    """An outgoing email. `status`: waiting, sent, dropped (outdated or unwanted), failed (rejected for good)."""
+    """An outgoing email. `status` is a `MailStatus`."""
 
     __tablename__ = "outbox"
     __table_args__ = (
@@ -147,7 +159,7 @@ class Mail(Base):
     """The entry it is about; for a turn, the head of the log when it opened."""
     details: Mapped[str] = mapped_column(Text, default="{}")
     """JSON with data that the template needs and cannot look up; emptied once the email is finished."""
-    status: Mapped[str] = mapped_column(String(10), default="waiting")
+    status: Mapped[str] = mapped_column(String(10), default=MailStatus.WAITING)
     attempts: Mapped[int] = mapped_column(default=0)
     tried_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When the first attempt to send it failed; None before."""
@@ -166,7 +178,7 @@ class Mail(Base):
 
 
 # The conditions of the indexes, for queries; bound values would hide them from the planner.
-WAITING = Mail.status == literal_column("'waiting'")
-FAILED = Mail.status == literal_column("'failed'")
+WAITING = Mail.status == literal_column(f"'{MailStatus.WAITING}'")
+FAILED = Mail.status == literal_column(f"'{MailStatus.FAILED}'")
 INVITATION = Mail.kind.in_((literal_column("'invite'"), literal_column("'nudge'")))
 NO_TURN = Mail.kind != literal_column("'turn'")

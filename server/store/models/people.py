@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -130,12 +131,27 @@ class Absence(Base):
 # ---- links ----
 
 
-class Link(Base):
-    """A capability link; the token is stored nowhere.
+class LinkPurpose(StrEnum):
+    """What a link opens; stored as the same text."""
 
-    `purpose`: seat, stop, invite, organise, signin, reply, talk, feed, noinvite, noplayers, keep, wish, move,
-    object.
-    """
+    SEAT = "seat"
+    STOP = "stop"
+    INVITE = "invite"
+    ORGANISE = "organise"
+    SIGNIN = "signin"
+    REPLY = "reply"
+    TALK = "talk"
+    FEED = "feed"
+    NOINVITE = "noinvite"
+    NOPLAYERS = "noplayers"
+    KEEP = "keep"
+    WISH = "wish"
+    MOVE = "move"
+    OBJECT = "object"
+
+
+class Link(Base):
+    """A capability link; the token is stored nowhere. `purpose` is a `LinkPurpose`."""
 
     __tablename__ = "link"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)

@@ -24,7 +24,7 @@ from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Game, Link, Person, Seat
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus
 from server.validation import whole_number
 from server.web import locale, submissions
 from server.web.http import GAME_ID, browser, csrf, limiter, unknown_link
@@ -96,7 +96,7 @@ def ask_link() -> ResponseReturnValue:
 def confirm_sign_in(token: str) -> ResponseReturnValue:
     """Show a button that signs in; viewing does not use up the link, since machines open mailed links, too."""
     with reading() as session:
-        link = links.find_any(session, "signin", token) or unknown_link(token)
+        link = links.find_any(session, LinkPurpose.SIGNIN, token) or unknown_link(token)
         usable = login.is_usable(link, utc_now(), login.this_browser())
         if not usable and not _has_signed_in(session, link):
             unknown_link(token)
@@ -120,7 +120,7 @@ def redeem(token: str) -> ResponseReturnValue:
     visitor in as the stranger. A visitor who is signed in needs neither: a second press may come with an older page.
     """
     with reading() as session:
-        link = links.find_any(session, "signin", token) or unknown_link(token)
+        link = links.find_any(session, LinkPurpose.SIGNIN, token) or unknown_link(token)
         if _has_signed_in(session, link):
             return flask.redirect(url_for("lobby.index"), 303)
     flask.current_app.extensions["csrf"].protect()
@@ -183,7 +183,7 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
 
 def _feed(session: Session, me: Person) -> str | None:
     """Return the URL of their feeds without its extension, if they have created one."""
-    live = (Link.person_id == me.id, Link.purpose == "feed", Link.revoked_at.is_(None))
+    live = (Link.person_id == me.id, Link.purpose == LinkPurpose.FEED, Link.revoked_at.is_(None))
     link = session.scalar(select(Link).where(*live).order_by(Link.id.desc()).limit(1))
     return links.url(link) if link else None
 
@@ -208,13 +208,13 @@ def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
     query = (
         select(Game, Seat)
         .join(Seat, Seat.game_id == Game.id)
-        .where(Seat.person_id == me.id, Game.status.in_(("inviting", "running")))
+        .where(Seat.person_id == me.id, Game.status.in_((GameStatus.INVITING, GameStatus.RUNNING)))
         .order_by(Game.created_at.desc())
     )
     return [
         (game, seat)
         for game, seat in session.execute(query).unique()
-        if seat.status != "invited" or not notify.is_kept_from(session, game, me.id)
+        if seat.status != SeatStatus.INVITED or not notify.is_kept_from(session, game, me.id)
     ]
 
 

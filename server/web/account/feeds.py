@@ -23,7 +23,7 @@ from server.mail.text import one_line
 from server.play import turns
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Link, Person, Seat, Turn
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Turn
 
 blueprint = Blueprint("feeds", __name__)
 
@@ -114,7 +114,7 @@ def atom(token: str) -> Response:
 
 def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
     """Return the link of a feed and its items; 404 for any other token, without a reason."""
-    link = links.find(session, "feed", token, utc_now())
+    link = links.find(session, LinkPurpose.FEED, token, utc_now())
     if link is None:
         flask.abort(404)
     return link, _games(session, link.person_id, utc_now())
@@ -123,12 +123,17 @@ def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
 def _games(session: Session, person_id: int, now: datetime) -> Sequence[FeedItem]:
     """Return a person's games, the most recently changed first."""
     open_turns = {game.id: turn for game, _seat, turn in turns.of_person(session, person_id)}
-    alive = or_(Game.status == "running", (Game.status == "over") & (Game.ended_at > now - KEEP_FINISHED))
+    alive = or_(
+        Game.status == GameStatus.RUNNING,
+        (Game.status == GameStatus.OVER) & (Game.ended_at > now - KEEP_FINISHED),
+    )
     due_first = case((Game.id.in_(open_turns), 0), else_=1)
     query = (
         select(Game)
         .join(Seat, Seat.game_id == Game.id)
-        .where(Seat.person_id == person_id, Seat.status == "seated", alive, Game.quarantine.is_(None))
+        .where(
+            Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, alive, Game.quarantine.is_(None)
+        )
         .order_by(due_first, Game.started_at.desc(), Game.id)
         .limit(max(MOST_GAMES, len(open_turns)))
     )
@@ -141,7 +146,7 @@ def _feed_item(session: Session, game: Game, turn: Turn | None) -> FeedItem:
         times = turns.times(session, game, turn)
         return FeedItem(game, f"turn-{turn.opened_seq}", turn.opened_at, True, times.due if times else None)
     began = game.started_at or game.created_at
-    if game.status == "over":
+    if game.status == GameStatus.OVER:
         return FeedItem(game, "over", game.ended_at or began, False, None)
     return FeedItem(game, "waiting", began, False, None)
 

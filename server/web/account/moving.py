@@ -12,8 +12,8 @@ from flask.typing import ResponseReturnValue
 from server import i18n
 from server.accounts import addresses, login
 from server.errors import InvalidInput, NoSuchLink, Refused
-from server.store import links
 from server.store.engine import reading, utc_now
+from server.store.models import LinkPurpose
 from server.web.http import csrf, limiter, unknown_link
 
 blueprint = Blueprint("moving", __name__)
@@ -74,7 +74,7 @@ def change() -> ResponseReturnValue:
 @blueprint.get("/c/<token>")
 def confirm_form(token: str) -> ResponseReturnValue:
     """Show the reader of a new address what confirming it does; they alone learn whether it has an account."""
-    return _link_page("move", token, None)
+    return _link_page(LinkPurpose.MOVE, token, None)
 
 
 @blueprint.post("/c/<token>")
@@ -95,20 +95,20 @@ def confirm(token: str) -> ResponseReturnValue:
                     other_handle=form.get("handle") == "other",
                 )
             case "stop":
-                addresses.stop_by_link("move", token, now)
+                addresses.stop_by_link(LinkPurpose.MOVE, token, now)
             case _:
-                return _unclear("move", token)
+                return _unclear(LinkPurpose.MOVE, token)
     except NoSuchLink:
-        return _link_page("move", token, None)
+        return _link_page(LinkPurpose.MOVE, token, None)
     except Refused as refusal:
-        return _link_page("move", token, refusal)
+        return _link_page(LinkPurpose.MOVE, token, refusal)
     return flask.redirect(url_for(".confirm_form", token=token), 303)
 
 
 @blueprint.get("/x/<token>")
 def object_form(token: str) -> ResponseReturnValue:
     """Show the reader of the old address the button that stops the change."""
-    return _link_page("object", token, None)
+    return _link_page(LinkPurpose.OBJECT, token, None)
 
 
 @blueprint.post("/x/<token>")
@@ -116,15 +116,15 @@ def object_form(token: str) -> ResponseReturnValue:
 def object_to(token: str) -> ResponseReturnValue:
     """Stop the change and sign out every browser; nobody needs to be signed in for it."""
     if flask.request.form.get("do") != "stop":
-        return _unclear("object", token)
+        return _unclear(LinkPurpose.OBJECT, token)
     try:
-        addresses.stop_by_link("object", token, utc_now())
+        addresses.stop_by_link(LinkPurpose.OBJECT, token, utc_now())
     except NoSuchLink:
-        return _link_page("object", token, None)
+        return _link_page(LinkPurpose.OBJECT, token, None)
     return flask.redirect(url_for(".object_form", token=token), 303)
 
 
-def _unclear(purpose: links.Purpose, token: str) -> ResponseReturnValue:
+def _unclear(purpose: LinkPurpose, token: str) -> ResponseReturnValue:
     """Answer a form without a known button: a dead link as such, else as a form that was incomplete."""
     with reading() as session:
         if not addresses.has_ended(session, purpose, token):
@@ -132,16 +132,16 @@ def _unclear(purpose: links.Purpose, token: str) -> ResponseReturnValue:
     flask.abort(400)
 
 
-def _link_page(purpose: links.Purpose, token: str, refusal: Refused | None) -> ResponseReturnValue:
+def _link_page(purpose: LinkPurpose, token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         pending = addresses.by_link(session, purpose, token, utc_now())
         if pending is None and not addresses.has_ended(session, purpose, token):
             unknown_link(token)
         me = login.signed_in(session)
         here = pending is not None and me is not None and me.id == pending.person.id
-        own = pending is not None and (here or purpose == "object")
+        own = pending is not None and (here or purpose == LinkPurpose.OBJECT)
         page = render_template(
-            f"account/{'confirm' if purpose == 'move' else 'object'}_address.html",
+            f"account/{'confirm' if purpose == LinkPurpose.MOVE else 'object'}_address.html",
             token=token,
             pending=pending,
             here=here,

@@ -14,7 +14,7 @@ from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, LinkPurpose, Person, Seat
 from server.web import submissions
 from server.web.http import csrf, limiter, unknown_link
 
@@ -39,7 +39,7 @@ def unsubscribe(token: str) -> ResponseReturnValue:
     """
     now = utc_now()
     with reading() as session:
-        link = links.find(session, "stop", token, now) or unknown_link(token)
+        link = links.find(session, LinkPurpose.STOP, token, now) or unknown_link(token)
     form = flask.request.form
     match form.get("do"):
         case None:
@@ -79,7 +79,7 @@ def _only_talk() -> bool:
 
 def _unsubscribe_page(token: str, refusal: Refused | None = None) -> ResponseReturnValue:
     with reading() as session:
-        link = links.find(session, "stop", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.STOP, token, utc_now()) or unknown_link(token)
         seat = session.scalar(
             select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
         )
@@ -114,7 +114,7 @@ def refuse_player_news(token: str) -> ResponseReturnValue:
     It answers with a page instead of a redirect, which mail clients would not follow.
     """
     with reading() as session:
-        link = links.find(session, "noplayers", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.NOPLAYERS, token, utc_now()) or unknown_link(token)
     do = flask.request.form.get("do", "stop")
     if do not in ("stop", "undo"):
         flask.abort(400)
@@ -124,7 +124,7 @@ def refuse_player_news(token: str) -> ResponseReturnValue:
 
 def _player_news_page(token: str) -> ResponseReturnValue:
     with reading() as session:
-        link = links.find(session, "noplayers", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.NOPLAYERS, token, utc_now()) or unknown_link(token)
         person = session.get_one(Person, link.person_id)
         return render_template("account/no_player_news.html", refused=person.no_player_news)
 

@@ -29,7 +29,7 @@ from server.play import history, positions, standing_orders, turns
 from server.play.game import load
 from server.play.positions import Broken, Position, on_hold
 from server.store import engine, links, processes
-from server.store.models import Game
+from server.store.models import Game, GameStatus
 from server.store.statements import AnyGame
 from server.validation import excerpt
 from server.web import http, locale
@@ -503,7 +503,7 @@ def legal_moves(position: Position, seat: int) -> list[str]:
 
 def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
     game = session.get_one(Game, game_id)
-    return legal_moves(positions.load(session, game), seat) if game.status == "running" else []
+    return legal_moves(positions.load(session, game), seat) if game.status == GameStatus.RUNNING else []
 
 
 def _record(session: Session, game: AnyGame, viewer: Viewer) -> Response:

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.charts import Heading
+from byzanz.record import Cause
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
 from server.config import zones
@@ -22,13 +23,12 @@ from server.play import history, positions, standing_orders
 from server.play.history import Timeline
 from server.store import log
 from server.store.engine import parse_stamp
-from server.store.models import StandingOrder
+from server.store.models import GameStatus, StandingOrder
 from server.store.statements import AnyGame
 from server.validation import whole_number
 
 PAGE_SIZE = 100
 """Entries on one page of a history: half a game, and light enough for a phone."""
-CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def page_context(
     names = names_of(session, game)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
     others = _other_viewers(moments.viewer, len(names))
-    known = {"as": map(str, others), "seat": map(str, range(len(names))), "cause": CAUSES, "part": stages}
+    known = {"as": map(str, others), "seat": map(str, range(len(names))), "cause": [*Cause], "part": stages}
     chosen = {name: _choice(query.get(name, ""), values) for name, values in known.items()}
     filtered = _filtered(moments, chosen)
     first, end = _page(filtered, at, before)
@@ -199,7 +199,7 @@ def page_context(
         "whole": whole,
         "more": "".join(f"&{urlencode({name: value})}" for name, value in chosen.items() if value),
         "stages": stages,
-        "causes": CAUSES,
+        "causes": [*Cause],
         "jumps": jumps(openings),
         "lines": lines,
         "parts": _parts(lines, moments, at, folded=whole),
@@ -286,7 +286,7 @@ def jumps(openings: Mapping[Heading, int]) -> dict[str, list[tuple[str, int]]]:
 
 def _orders_at(session: Session, game: AnyGame, at: int) -> Collection[StandingOrder]:
     """Return the sealed orders that were active after an entry; they are hidden until the game is over."""
-    if game.status != "over":
+    if game.status != GameStatus.OVER:
         return []
     left = standing_orders.of_game(session, game.id)
     return [row for row in left if row.left_seq <= at and (row.ended_seq is None or at < row.ended_seq)]

@@ -20,7 +20,7 @@ from server.mail import causes
 from server.store import facts
 from server.store.engine import utc_now
 from server.store.facts import Fact
-from server.store.models import Game, IncomingMail, Mail, Person
+from server.store.models import Game, IncomingMail, Mail, MailStatus, Person
 from server.store.statements import AnySeat
 from server.web.game.history import HistoryLine
 
@@ -207,7 +207,11 @@ def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> MailLogItem:
     finished = _short(mail.finished_at, zone) if mail.finished_at else ""
     when = _short(mail.created_at, zone)
     said, tries = facts.sentence(mail.error), mail.attempts
-    due = _short(mail.not_before, zone) if mail.status == "waiting" and mail.not_before > utc_now() else ""
+    due = (
+        _short(mail.not_before, zone)
+        if mail.status == MailStatus.WAITING and mail.not_before > utc_now()
+        else ""
+    )
     return MailLogItem(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries, due)
 
 

@@ -30,7 +30,7 @@ from server.play import history as play_history
 from server.play.positions import why_on_hold
 from server.store import links, log
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Rematch
+from server.store.models import Game, GameStatus, LinkPurpose, Rematch
 from server.store.statements import AnyGame
 from server.web.game import charts, history, mail_log, talk
 from server.web.game.charts import short_names
@@ -84,7 +84,7 @@ def may_keep(game: Game) -> bool:
     """Whether this game is over, and this visitor gets the page that everyone else gets."""
     request = flask.request
     plain = request.method == "GET" and not request.query_string and not flask.session
-    return plain and game.status == "over"
+    return plain and game.status == GameStatus.OVER
 
 
 def response(game: Game, following: Game | None, render: Callable[[], str]) -> Response:
@@ -134,9 +134,9 @@ def _page(session: Session, game: Game, following: Game | None) -> str:
         "view": None,
         "due": {},
     }
-    if game.status in ("running", "over"):
+    if game.status in (GameStatus.RUNNING, GameStatus.OVER):
         context |= _running_context(session, game)
-    if game.status == "over":
+    if game.status == GameStatus.OVER:
         context |= _again_context(session, game, following)
     return render_template("game/game.html", **context)
 
@@ -147,7 +147,7 @@ def public_history(game_id: str) -> ResponseReturnValue:
     """Show the history as the public may see it."""
     with reading() as session:
         found = _game(session, game_id)
-        if found is None or found.status not in ("running", "over"):
+        if found is None or found.status not in (GameStatus.RUNNING, GameStatus.OVER):
             return _no_game()
         here = url_for(".public_history", game_id=game_id)
         zone = _zone(session, found)
@@ -159,7 +159,7 @@ def seat_history(token: str) -> ResponseReturnValue:
     """Show the history as this seat may see it."""
     with reading() as session:
         access = seat_access(session, token)
-        if access.game.status not in ("running", "over"):
+        if access.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
             return _no_game()
         zone = zone_of(access.seat.person, access.game)
         here = url_for(".seat_history", token=token)
@@ -177,7 +177,7 @@ def _zone(session: Session, game: Game) -> str:
 def _game(session: Session, game_id: str) -> Game | None:
     """Return the game, unless it is not confirmed yet."""
     found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-    return found if found and found.status != "asked" else None
+    return found if found and found.status != GameStatus.ASKED else None
 
 
 def _game_and_next(session: Session, game_id: str) -> tuple[Game | None, Game | None]:
@@ -186,7 +186,7 @@ def _game_and_next(session: Session, game_id: str) -> tuple[Game | None, Game | 
     query = select(Game, following).outerjoin(Rematch, Rematch.after_id == Game.id)
     query = query.outerjoin(following, following.id == Rematch.game_id).where(Game.id == game_id)
     found = session.execute(query).first() if GAME_ID.fullmatch(game_id) else None
-    return (found[0], found[1]) if found and found[0].status != "asked" else (None, None)
+    return (found[0], found[1]) if found and found[0].status != GameStatus.ASKED else (None, None)
 
 
 def _no_game() -> tuple[str, int]:
@@ -225,7 +225,7 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
     """Return the context for the table of a running game, or the result of a finished one."""
     if game.quarantine:
         raise why_on_hold(game.quarantine)
-    if game.status == "over":
+    if game.status == GameStatus.OVER:
         return _finished_context(session, game)
     position = positions.load(session, game)
     view = position.view(PUBLIC)
@@ -276,13 +276,13 @@ def _again_context(session: Session, game: Game, following: Game | None) -> dict
     found: dict[str, object] = {"following": following if following and (own or following.listed) else None}
     found["reader"] = own.seat if own else None
     if me and own and not own.left:
-        found["token"] = _token(session, "seat", me.id, game)
+        found["token"] = _token(session, LinkPurpose.SEAT, me.id, game)
     if me and game.organiser_id == me.id and rematch.may_keep_going(session, game, utc_now()):
-        found["keeping"] = _token(session, "organise", me.id, game)
+        found["keeping"] = _token(session, LinkPurpose.ORGANISE, me.id, game)
     return found
 
 
-def _token(session: Session, purpose: links.Purpose, person_id: int, game: Game) -> str | None:
+def _token(session: Session, purpose: LinkPurpose, person_id: int, game: Game) -> str | None:
     """Return the token of a link that the signed-in person has; a GET request creates none."""
     link = links.existing(session, purpose, person_id, game.id)
     return links.token(link) if link else None

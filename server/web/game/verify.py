@@ -22,7 +22,7 @@ from server.i18n.characters import shown
 from server.play import history
 from server.play.positions import why_on_hold
 from server.store.engine import reading
-from server.store.models import Game, Seat
+from server.store.models import Game, GameStatus, Seat, SeatStatus
 from server.web.http import GAME_ID, costly, error_page, limiter
 
 blueprint = Blueprint("verify", __name__)
@@ -98,11 +98,11 @@ def game(game_id: str) -> str:
     """Check a finished game of this server from its log."""
     with reading() as session:
         found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-        if found is None or found.status not in ("running", "over"):
+        if found is None or found.status not in (GameStatus.RUNNING, GameStatus.OVER):
             raise NoSuchGame("There is no game with this ID. Check the link.")
         if found.quarantine:
             raise why_on_hold(found.quarantine)
-        if found.status != "over":
+        if found.status != GameStatus.OVER:
             raise NotOver(
                 "This game is still in progress. When it is over, the server’s secret is revealed and the deal can be "
                 "verified here. Until then, the game’s page shows the commitment."
@@ -149,9 +149,9 @@ def _finished_games(session: Session) -> Sequence[Game]:
     """Return the newest finished games that are listed in the lobby, and those of the signed-in person."""
     known: ColumnElement[bool] = Game.listed.is_(True)
     if (me := login.signed_in(session)) is not None:
-        seats = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status == "seated")
+        seats = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status == SeatStatus.SEATED)
         known = known | Game.id.in_(seats)
-    query = select(Game).where(Game.status == "over", Game.quarantine.is_(None), known)
+    query = select(Game).where(Game.status == GameStatus.OVER, Game.quarantine.is_(None), known)
     return session.scalars(query.order_by(Game.ended_at.desc()).limit(MOST_OFFERED)).all()
 
 

@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from server.play import turns
 from server.play.turns import Times
 from server.store import links, log
-from server.store.models import Game, Link, Person, Seat, Standing, Turn
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Standing, Turn
 
-ALIVE = ("asked", "inviting", "running")
+ALIVE = (GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING)
 """The states of games that are listed."""
 MOST_FINISHED = 3
 """Finished games that are listed."""
@@ -54,18 +54,22 @@ class OwnGame:
     @property
     def rank(self) -> int:
         """0 if the person is to move, 1 if they are to accept an invitation or to confirm a game, else 2."""
-        invited = self.seat is not None and self.seat.status == "invited"
-        return 0 if self.awaited else 1 if invited or self.game.status == "asked" else 2
+        invited = self.seat is not None and self.seat.status == SeatStatus.INVITED
+        return 0 if self.awaited else 1 if invited or self.game.status == GameStatus.ASKED else 2
 
     @property
     def urgency(self) -> tuple[int, bool, datetime]:
         """What games are sorted by: their rank, the waiting tables last, then the time left."""
-        return self.rank, self.game.status != "running", self.times.allowance_end if self.times else NEVER
+        return (
+            self.rank,
+            self.game.status != GameStatus.RUNNING,
+            self.times.allowance_end if self.times else NEVER,
+        )
 
 
 def own_games(session: Session, me: Person) -> list[OwnGame]:
     """Return their unfinished games, the most urgent first."""
-    held = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != "declined")
+    held = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != SeatStatus.DECLINED)
     ids = select(Game.id).where((Game.organiser_id == me.id) | Game.id.in_(held), Game.status.in_(ALIVE))
     games = session.scalars(select(Game).where(Game.id.in_(ids)).order_by(Game.created_at.desc())).unique()
     seats: dict[str, list[Seat]] = defaultdict(list)
@@ -80,7 +84,9 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
     found = []
     for game in games:
         table, to_move = seats[game.id], asked[game.id]
-        own = next((seat for seat in table if seat.person_id == me.id and seat.status != "declined"), None)
+        own = next(
+            (seat for seat in table if seat.person_id == me.id and seat.status != SeatStatus.DECLINED), None
+        )
         url = _entry_url(me, game, own, live)
         if url is None:
             continue
@@ -98,7 +104,7 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
                 news=game.head - last.get(game.id, game.head),
                 url=url,
                 host=next((seat.name for seat in others if seat.person_id == game.organiser_id), None),
-                seated=sum(seat.status == "seated" for seat in table),
+                seated=sum(seat.status == SeatStatus.SEATED for seat in table),
                 size=len(table),
             )
         )
@@ -120,7 +126,9 @@ def finished_games(session: Session, me: Person) -> Sequence[Row[Game, int | Non
     held = select(Seat.game_id).where(Seat.person_id == me.id)
     own = (Standing.game_id == Game.id) & (Standing.person_id == me.id)
     query = (
-        select(Game, Standing.place).outerjoin(Standing, own).where(Game.id.in_(held), Game.status == "over")
+        select(Game, Standing.place)
+        .outerjoin(Standing, own)
+        .where(Game.id.in_(held), Game.status == GameStatus.OVER)
     )
     return session.execute(query.order_by(Game.ended_at.desc(), Game.id).limit(MOST_FINISHED)).unique().all()
 
@@ -133,13 +141,24 @@ def _entry_url(
     Args:
         live: their newest live link for each game and purpose.
     """
-    playing = seat is not None and game.status == "running"
-    entries = ["seat"] if playing else ["organise", "invite"] if game.organiser_id == me.id else ["invite"]
+    playing = seat is not None and game.status == GameStatus.RUNNING
+    entries = (
+        [LinkPurpose.SEAT]
+        if playing
+        else [LinkPurpose.ORGANISE, LinkPurpose.INVITE]
+        if game.organiser_id == me.id
+        else [LinkPurpose.INVITE]
+    )
     # The organiser of a table that keeps going was invited by the server, and got no other link.
     for purpose in entries:
         if (game.id, purpose) in live:
             return links.url(live[game.id, purpose])
-    if seat is not None and seat.status == "seated" and game.status == "inviting" and game.listed:
+    if (
+        seat is not None
+        and seat.status == SeatStatus.SEATED
+        and game.status == GameStatus.INVITING
+        and game.listed
+    ):
         return url_for("joining.free_seat", game_id=game.id)  # who joined there was not invited
     return url_for("game.show", game_id=game.id) if playing else None
 
@@ -149,7 +168,10 @@ def _live_links(session: Session, me: Person) -> Mapping[tuple[str | None, str],
     query = (
         select(Link)
         .join(Game, Game.id == Link.game_id)
-        .where(Link.person_id == me.id, Link.purpose.in_(("seat", "organise", "invite")))
+        .where(
+            Link.person_id == me.id,
+            Link.purpose.in_((LinkPurpose.SEAT, LinkPurpose.ORGANISE, LinkPurpose.INVITE)),
+        )
         .where(Link.revoked_at.is_(None), Link.expires_at.is_(None), Game.status.in_(ALIVE))
         .order_by(Link.id)
     )

@@ -25,7 +25,7 @@ from server.mail import subscriptions
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Link, Mail, Person, Seat
+from server.store.models import Game, GameStatus, Link, LinkPurpose, Mail, Person, Seat, SeatStatus
 from server.web.http import csrf, limiter, note_presence, unknown_link
 from server.web.lobby import pace
 
@@ -69,7 +69,9 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
 
 def shown_of(session: Session, seats: Sequence[Seat]) -> dict[int, reliability.Shown]:
     """Return how those who are seated answer, by person."""
-    seated = [seat.person_id for seat in seats if seat.status == "seated" and seat.person_id is not None]
+    seated = [
+        seat.person_id for seat in seats if seat.status == SeatStatus.SEATED and seat.person_id is not None
+    ]
     return reliability.shown(session, seated)
 
 
@@ -104,7 +106,7 @@ def answer(token: str) -> ResponseReturnValue:
 def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
     """Return the URL of the seat just accepted if the game has begun with it."""
     with reading() as session:
-        link = links.find(session, "invite", token, now)
+        link = links.find(session, LinkPurpose.INVITE, token, now)
         if link is None:
             return None
         note_presence(link.person_id, game_id)
@@ -114,9 +116,9 @@ def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
 def seat_url(session: Session, person_id: int | None, game_id: str) -> str | None:
     """Return the URL of a person's seat in a running game, None before the game has begun."""
     game = session.get_one(Game, game_id)
-    if game.status != "running":
+    if game.status != GameStatus.RUNNING:
         return None
-    filters = (Link.purpose == "seat", Link.person_id == person_id, Link.game_id == game_id)
+    filters = (Link.purpose == LinkPurpose.SEAT, Link.person_id == person_id, Link.game_id == game_id)
     link = session.scalar(select(Link).where(*filters, Link.revoked_at.is_(None)).limit(1))
     return links.url(link) if link else None
 
@@ -135,7 +137,7 @@ def refuse_all(token: str) -> ResponseReturnValue:
     It answers with a page instead of a redirect, which mail clients would not follow.
     """
     with reading() as session:
-        link = links.find(session, "noinvite", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.NOINVITE, token, utc_now()) or unknown_link(token)
     do = flask.request.form.get("do", "never")
     if do not in ("never", "undo"):
         flask.abort(400)
@@ -145,7 +147,7 @@ def refuse_all(token: str) -> ResponseReturnValue:
 
 def _refusal_page(token: str) -> ResponseReturnValue:
     with reading() as session:
-        link = links.find(session, "noinvite", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.NOINVITE, token, utc_now()) or unknown_link(token)
         person = session.get_one(Person, link.person_id)
         return render_template("lobby/no_invitations.html", refused=person.no_invitations)
 
@@ -175,7 +177,8 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             own=own,
             mails=_mails(session, game),
             reminded=next(
-                (seat for seat in seats if str(seat.seat) == reminded and seat.status == "invited"), None
+                (seat for seat in seats if str(seat.seat) == reminded and seat.status == SeatStatus.INVITED),
+                None,
             ),
             remindable=utc_now() - organiser.REMINDER_INTERVAL,
             title=rules.title,
@@ -186,9 +189,9 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             hours=form or {"time_zone": game.time_zone},
             zone=zone_of(host, game),
             zones=validation.time_zones(),
-            invitation=_own_invitation(session, game) if own and own.status == "invited" else None,
+            invitation=_own_invitation(session, game) if own and own.status == SeatStatus.INVITED else None,
             may_keep_going=rematch.may_keep_going(session, game, utc_now()),
-            may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
+            may_start=sum(seat.status == SeatStatus.SEATED for seat in seats) in rules.seats,
             bots=tuple(BOTS),
             vacancies=vacancies.vacancies(session, game, by_player=False),
             now=utc_now(),
@@ -204,7 +207,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
 
 def _own_invitation(session: Session, game: Game) -> str | None:
     """Return the URL of the organiser's own invitation, which they have if the server made the game in their name."""
-    link = links.existing(session, "invite", game.organiser_id or 0, game.id)
+    link = links.existing(session, LinkPurpose.INVITE, game.organiser_id or 0, game.id)
     return links.url(link) if link else None
 
 

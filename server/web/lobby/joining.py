@@ -15,7 +15,7 @@ from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import create, invitations, settings
 from server.play import history, lengths, positions
 from server.store.engine import reading, utc_now
-from server.store.models import Game
+from server.store.models import Game, GameStatus, SeatStatus
 from server.web.http import GAME_ID, limiter
 from server.web.lobby import invitations as invitation_pages
 
@@ -51,7 +51,7 @@ def join(game_id: str) -> ResponseReturnValue:
 def _holds_seat(game_id: str, person_id: int) -> bool:
     with reading() as session:
         seat = invitations.seat_for(session, _listed_game(session, game_id), person_id)
-        return seat is not None and seat.status == "seated"
+        return seat is not None and seat.status == SeatStatus.SEATED
 
 
 @blueprint.post("/join/<game_id>/sign-in")
@@ -60,7 +60,7 @@ def ask_link(game_id: str) -> ResponseReturnValue:
     """Mail a sign-in link to the address in the form, known or not, for it leads back to the table with a free seat."""
     address = flask.request.form.get("address", "")
     with reading() as session:
-        open_game = _listed_game(session, game_id).status == "inviting"
+        open_game = _listed_game(session, game_id).status == GameStatus.INVITING
     try:
         login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=open_game)
     except (InvalidInput, TooMany) as refusal:
@@ -72,7 +72,7 @@ def ask_link(game_id: str) -> ResponseReturnValue:
 
 def _listed_game(session: Session, game_id: str) -> Game:
     game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-    if game is None or not game.listed or game.status == "asked":
+    if game is None or not game.listed or game.status == GameStatus.ASKED:
         flask.abort(404)
     return game
 
@@ -83,7 +83,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
         seats = positions.seats_of(session, game.id)
         me = login.signed_in(session)
         if me is not None and blocks.at_table(session, game, me.id):  # as if all seats were taken
-            seats = [seat for seat in seats if seat.status != "free"]
+            seats = [seat for seat in seats if seat.status != SeatStatus.FREE]
         form = flask.request.form
         page = render_template(
             "lobby/join.html",
@@ -93,7 +93,9 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             shown=invitation_pages.shown_of(session, seats),
             me=me,
             is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
-            free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
+            free=sum(seat.status == SeatStatus.FREE for seat in seats)
+            if game.status == GameStatus.INVITING
+            else 0,
             length=lengths.estimate(session, game, seats),
             title=games.title_of(game.slug),
             name=form.get("name", me.name if me else ""),

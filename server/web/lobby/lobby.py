@@ -26,7 +26,7 @@ from server.errors import Crowded, InvalidInput, Refused, TooMany
 from server.lobby import create, open_tables
 from server.lobby import settings as lobby_settings
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameSettings
+from server.store.models import Game, GameSettings, GameStatus
 from server.validation import Guest
 from server.web.http import csrf, error_page, limiter
 from server.web.lobby import again, home, pace
@@ -66,7 +66,7 @@ def index() -> ResponseReturnValue:
             open_tables=open_tables.open_tables(
                 session, open_tables.Wanted(), me.id if me else None, most=FEW
             )[0],
-            running=_listed(session, Game.status == "running", seen, *home.not_of(me)),
+            running=_listed(session, Game.status == GameStatus.RUNNING, seen, *home.not_of(me)),
         )
 
 

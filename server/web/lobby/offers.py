@@ -12,7 +12,7 @@ from server.accounts import login
 from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import open_tables, vacancies
 from server.store.engine import reading, utc_now
-from server.store.models import Game
+from server.store.models import Game, GameStatus
 from server.web.http import GAME_ID, costly, limiter
 from server.web.lobby.tables import public_view
 
@@ -60,7 +60,7 @@ def ask_link(game_id: str, number: int) -> ResponseReturnValue:
 
 
 def _check_game(game: Game | None) -> Game:
-    if game is None or game.status not in ("running", "over"):
+    if game is None or game.status not in (GameStatus.RUNNING, GameStatus.OVER):
         flask.abort(404)
     return game
 

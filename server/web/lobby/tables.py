@@ -24,7 +24,7 @@ from server.play import positions
 from server.play.positions import Broken
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Person
+from server.store.models import Game, LinkPurpose, Person, SeatStatus
 from server.web.http import costly, csrf, limiter, unknown_link
 
 blueprint = Blueprint("tables", __name__)
@@ -47,7 +47,9 @@ def _page(which: Wanted, refusal: Refused | None) -> str:
         reader = me.id if me else None
         found, more = open_tables.open_tables(session, which, reader, page)
         offered = open_tables.offered_seats(session, which, reader) if page == 1 else []
-        people = {seat.person_id for table in found for seat in table.seats if seat.status == "seated"}
+        people = {
+            seat.person_id for table in found for seat in table.seats if seat.status == SeatStatus.SEATED
+        }
         return render_template(
             "lobby/tables.html",
             me=me,
@@ -133,14 +135,14 @@ def stop(token: str) -> ResponseReturnValue:
     It answers with a page instead of a redirect, which mail clients would not follow.
     """
     with reading() as session:
-        link = links.find(session, "wish", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.WISH, token, utc_now()) or unknown_link(token)
     subscriptions.stop(link, utc_now())
     return _stop_page(token)
 
 
 def _stop_page(token: str) -> ResponseReturnValue:
     with reading() as session:
-        link = links.find(session, "wish", token, utc_now()) or unknown_link(token)
+        link = links.find(session, LinkPurpose.WISH, token, utc_now()) or unknown_link(token)
         person = session.get_one(Person, link.person_id)
         return render_template("lobby/no_wishes.html", kept=open_tables.of_person(session, person.id))
 

@@ -28,7 +28,7 @@ from server.play.powers import Asker, Conflict
 from server.scheduler import loop
 from server.store import alerts, log, people
 from server.store.engine import parse_stamp, reading, utc_now
-from server.store.models import Alert, Entry, Game, ModeratorAction, Person, Seat, Turn
+from server.store.models import Alert, Entry, Game, GameStatus, ModeratorAction, Person, Seat, Turn
 from server.validation import clean_address, whole_number
 from server.web.game import mail_log
 from server.web.moderation import issues
@@ -36,7 +36,6 @@ from server.web.moderation import issues
 LOGGER = logging.getLogger(__name__)
 blueprint = Blueprint("desk", __name__)
 
-STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 OUTAGE_HOURS = (1, 6, 24, 72, 168)
 """How long ago an outage of our own mail server may have begun."""
 ADMINISTRATOR = "administrator"
@@ -158,7 +157,7 @@ def games() -> ResponseReturnValue:
     titles = _titles()
     filters = {
         "q": _text(query.get("q", "")),
-        "status": _choice(query.get("status", ""), (*STATUSES, "trouble", *issues.KINDS)),
+        "status": _choice(query.get("status", ""), (*GameStatus, "trouble", *issues.KINDS)),
         "kind": _choice(query.get("kind", ""), titles),
     }
     page = _page(query.get("page", ""))
@@ -178,7 +177,7 @@ def games() -> ResponseReturnValue:
 
 def _search(q: str, status: str, kind: str) -> Select[Game]:
     query = select(Game).order_by(Game.created_at.desc(), Game.id).options(selectinload(Game.seats))
-    if status in STATUSES:
+    if status in [*GameStatus]:
         query = query.where(Game.status == status)
     elif status:
         query = query.where(issues.games(status, utc_now()))

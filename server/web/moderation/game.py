@@ -26,7 +26,7 @@ from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.play.powers import Asker
 from server.store import log
 from server.store.engine import parse_stamp, reading, utc_now
-from server.store.models import Entry, Game, ModeratorAction, Person, Seat
+from server.store.models import Entry, Game, MailStatus, ModeratorAction, Person, Seat
 from server.validation import whole_number
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
@@ -179,7 +179,7 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
         items = mail_log.of_game(session, game, desk.zone(), player_id=g.me.id if door.stake else None)
         log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
         if log_context is not None:
-            telling = [item for item in items if item.status not in ("sent", "dropped")]
+            telling = [item for item in items if item.status not in (MailStatus.SENT, MailStatus.DROPPED)]
             log_context["beside"] = mail_log.by_entry(log_context, telling)
             log_context["parts"] = history.newest_first(log_context["parts"])
         page = render_template(

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, 
 from sqlalchemy.orm import Session
 
 from server.store.engine import stamp
-from server.store.models import FAILED, Alert, Entry, Game, Mail, Person, Seat, Turn
+from server.store.models import FAILED, Alert, Entry, Game, GameStatus, Mail, Person, Seat, SeatStatus, Turn
 
 DUE_SOON = timedelta(hours=6)
 """Turns that are due within this time are listed."""
@@ -50,7 +50,7 @@ def _is_active() -> ColumnElement[bool]:
 
 def _is_running() -> ColumnElement[bool]:
     """The game has begun and is not over; nobody waits for a visitor."""
-    return and_(Game.status == "running", Game.trial.is_(False))
+    return and_(Game.status == GameStatus.RUNNING, Game.trial.is_(False))
 
 
 def _waiting_turns(*what: Any) -> _Selection:
@@ -90,7 +90,10 @@ def _is_lost() -> ColumnElement[bool]:
 
 def _is_expected() -> ColumnElement[bool]:
     """Somebody has the seat in a game that is not over, or is invited to it."""
-    return and_(Game.status.in_(("inviting", "running")), Seat.status.in_(("invited", "seated")))
+    return and_(
+        Game.status.in_((GameStatus.INVITING, GameStatus.RUNNING)),
+        Seat.status.in_((SeatStatus.INVITED, SeatStatus.SEATED)),
+    )
 
 
 def _is_listed() -> ColumnElement[bool]:

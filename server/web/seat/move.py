@@ -24,7 +24,7 @@ from server.play.game import Table
 from server.play.positions import Position
 from server.store import links, log
 from server.store.links import SeatAccess
-from server.store.models import Game, Link
+from server.store.models import Game, Link, LinkPurpose
 from server.validation import whole_number
 from server.web.game import history
 from server.web.http import refusal_text
@@ -114,7 +114,7 @@ def next_games(session: Session, access: SeatAccess) -> list[tuple[str, str]] | 
     if person is None or person.id != access.seat.person_id:
         return None
     games = [game for game, *_ in turns.of_person(session, person.id) if game.id != access.game.id]
-    live = (Link.purpose == "seat", Link.person_id == person.id, Link.revoked_at.is_(None))
+    live = (Link.purpose == LinkPurpose.SEAT, Link.person_id == person.id, Link.revoked_at.is_(None))
     query = select(Link).where(*live, Link.game_id.in_([game.id for game in games])).order_by(Link.id)
     urls = {link.game_id: links.url(link) for link in session.scalars(query)}
     return [(game.name, urls[game.id]) for game in games if game.id in urls]

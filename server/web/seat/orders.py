@@ -20,6 +20,7 @@ from server.play import history, positions, standing_orders
 from server.play.positions import Position
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
+from server.store.models import GameStatus
 from server.validation import whole_number
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
 
@@ -41,7 +42,7 @@ def show(token: str) -> ResponseReturnValue:
 def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str | None:
     """Return the page of a seat's orders, or None if its game takes none now."""
     game, seat = access.game, access.seat.seat
-    if game.status != "running" or game.quarantine:
+    if game.status != GameStatus.RUNNING or game.quarantine:
         return None
     position = positions.load(session, game)
     if not standing_orders.supported(position.rules):

@@ -31,6 +31,7 @@ from server.play.positions import Position, why_on_hold
 from server.store import log
 from server.store.engine import UNAVAILABLE, reading, utc_now
 from server.store.links import SeatAccess
+from server.store.models import GameStatus
 from server.store.statements import OrderRow
 from server.validation import whole_number
 from server.web.game import history
@@ -200,7 +201,7 @@ def _page(
     unsaid: str | None = None,
 ) -> str:
     game, number = access.game, access.seat.seat
-    if game.quarantine and game.status in ("running", "over"):
+    if game.quarantine and game.status in (GameStatus.RUNNING, GameStatus.OVER):
         raise why_on_hold(game.quarantine)
     if since is None:
         newest = play_history.since_own_move(session, game, number, MOST_RECENT, LATEST)
@@ -212,7 +213,7 @@ def _page(
     assert table is not None
     context = _base_context(table, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
     context |= {"lost_entry": lost_entry, "unsaid": unsaid}
-    if table.game.status not in ("running", "over"):
+    if table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
         return render_template("seat/turn.html", view=None, **context)
     position = positions.current(table)
     view = position.view(number)

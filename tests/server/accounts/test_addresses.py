@@ -19,7 +19,17 @@ from server.lobby import notify
 from server.mail import deliverability
 from server.store import engine, links, people
 from server.store.facts import Fact
-from server.store.models import AddressChange, BrowserSession, Link, Mail, Outage, Person, Seat, Turn
+from server.store.models import (
+    AddressChange,
+    BrowserSession,
+    Link,
+    LinkPurpose,
+    Mail,
+    Outage,
+    Person,
+    Seat,
+    Turn,
+)
 from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
@@ -99,7 +109,7 @@ def test_both_mailboxes_prove_a_change_and_a_day_later_it_is_done(ann: int) -> N
 def test_games_go_on_with_the_new_address_and_old_links_open_their_seats(ann: int) -> None:
     with engine.reading() as session:
         game_id = session.scalars(select(Seat.game_id).where(Seat.person_id == ann)).one()
-        link = links.existing(session, "seat", ann, game_id)
+        link = links.existing(session, LinkPurpose.SEAT, ann, game_id)
         assert link is not None
         seat = links.token(link)
     ask_and_confirm(ann, NEW, NOW)
@@ -308,7 +318,7 @@ def test_who_has_only_the_new_mailbox_gets_nothing(ann: int) -> None:
     post(NOW)
     login.mail_sign_in(NEW, NOW)  # before the day is over, it opens nothing of Ann's
     assert [mail.person_id for mail in mailed("signin")] == []
-    addresses.stop_by_link("object", token("moving"), NOW + HOUR)
+    addresses.stop_by_link(LinkPurpose.OBJECT, token("moving"), NOW + HOUR)
     assert tick(NOW + 5 * DAY) == 0
     assert row(ann).email == ANN.address
 
@@ -317,7 +327,7 @@ def test_an_objection_stops_everything_and_signs_every_browser_out(ann: int) -> 
     ask_and_confirm(ann, NEW, NOW)
     session_of(ann)
     confirming = token("move")
-    addresses.stop_by_link("object", token("moving"), NOW + DAY - MINUTE)
+    addresses.stop_by_link(LinkPurpose.OBJECT, token("moving"), NOW + DAY - MINUTE)
     assert tick(NOW + 5 * DAY) == 0
     assert (row(ann).email, change_of(ann), at(NEW)) == (ANN.address, None, None)
     with engine.reading() as session:
@@ -325,13 +335,13 @@ def test_an_objection_stops_everything_and_signs_every_browser_out(ann: int) -> 
     with pytest.raises(NoSuchLink):
         addresses.confirm(confirming, NOW + DAY)
     with pytest.raises(NoSuchLink):
-        addresses.stop_by_link("object", token("moving"), NOW + DAY)
+        addresses.stop_by_link(LinkPurpose.OBJECT, token("moving"), NOW + DAY)
 
 
 def test_the_new_mailbox_can_stop_it_as_well_and_browsers_stay_signed_in(ann: int) -> None:
     ask_and_confirm(ann, NEW, NOW)
     session_of(ann)
-    addresses.stop_by_link("move", token("move"), NOW + HOUR)
+    addresses.stop_by_link(LinkPurpose.MOVE, token("move"), NOW + HOUR)
     assert change_of(ann) is None
     with engine.reading() as session:
         assert session.scalar(select(func.count()).where(BrowserSession.person_id == ann)) == 1
@@ -352,7 +362,7 @@ def test_a_link_of_another_change_or_purpose_opens_nothing(ann: int) -> None:
     addresses.ask(ann, NEW, NOW)
     addresses.confirm(token("move"), NOW)
     with pytest.raises(NoSuchLink):
-        addresses.stop_by_link("object", token("move"), NOW)
+        addresses.stop_by_link(LinkPurpose.OBJECT, token("move"), NOW)
     with pytest.raises(NoSuchLink):
         addresses.confirm(token("moving"), NOW)
 
@@ -489,7 +499,7 @@ def test_an_address_that_wants_no_email_stays_known(ann: int, wish: str) -> None
 
 def test_an_address_with_a_link_of_its_own_stays(ann: int) -> None:
     with engine.transaction() as session:
-        links.issue(session, "keep", people.get_or_create(session, NEW, "x", NOW).id, NOW)
+        links.issue(session, LinkPurpose.KEEP, people.get_or_create(session, NEW, "x", NOW).id, NOW)
     addresses.ask(ann, NEW, NOW)
     addresses.stop(ann, NOW)
     assert at(NEW) is not None
@@ -563,9 +573,9 @@ def test_an_operators_change_tells_both_mailboxes_and_waits_a_day(ann: int) -> N
 
 
 @pytest.mark.parametrize(("purpose", "kind"), [("move", "move"), ("object", "moving")])
-def test_both_mailboxes_can_stop_an_operators_change(ann: int, purpose: links.Purpose, kind: str) -> None:
+def test_both_mailboxes_can_stop_an_operators_change(ann: int, purpose: str, kind: str) -> None:
     addresses.move(ann, NEW, NOW, reason=WHY)
-    addresses.stop_by_link(purpose, token(kind), NOW + 20 * HOUR)
+    addresses.stop_by_link(LinkPurpose(purpose), token(kind), NOW + 20 * HOUR)
     assert tick(NOW + 4 * DAY) == 0
     assert row(ann).email == ANN.address
 
@@ -649,7 +659,7 @@ def test_an_objection_races_the_job_and_one_of_them_wins(app: Flask, ann: int) -
         late = NOW + DAY
         done = at_once(
             app,
-            partial(addresses.stop_by_link, "object", token("moving"), late),
+            partial(addresses.stop_by_link, LinkPurpose.OBJECT, token("moving"), late),
             partial(addresses.carry_out, mover, late, late),
             partial(addresses.carry_out, mover, late, late),
         )

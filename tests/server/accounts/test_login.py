@@ -82,7 +82,7 @@ CASES = [
 @pytest.mark.parametrize(("purpose", "seat", "game", "opens"), CASES)
 @pytest.mark.usefixtures("app")
 def test_a_dead_link_is_replaced_by_what_its_owner_may_open_today(
-    purpose: links.Purpose, seat: str, game: str, opens: str
+    purpose: str, seat: str, game: str, opens: str
 ) -> None:
     game_id, _ = invited(NOW)
     dead = token(purpose, ALICE, game_id, NOW)

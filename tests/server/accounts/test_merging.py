@@ -30,6 +30,7 @@ from server.store.models import (
     FormerHandle,
     Game,
     Link,
+    LinkPurpose,
     Mute,
     Person,
     Reliability,
@@ -234,7 +235,7 @@ def test_who_was_replaced_before_tenures_were_kept_is_known_by_their_link(
     table(3)
     play_in(0, pair[0])
     with engine.transaction() as session:
-        links.issue(session, "seat", pair[1], NOW, GAME)
+        links.issue(session, LinkPurpose.SEAT, pair[1], NOW, GAME)
     with pytest.raises(NotOne):
         join(pair)
 
@@ -503,10 +504,10 @@ def test_searches_that_are_the_same_are_there_once(pair: tuple[int, int]) -> Non
 
 
 def test_links_stay_but_those_that_sign_in(pair: tuple[int, int]) -> None:
-    purposes: tuple[links.Purpose, ...] = ("seat", "stop", "feed", "signin", "move", "object", "wish")
+    purposes: tuple[str, ...] = ("seat", "stop", "feed", "signin", "move", "object", "wish")
     with engine.transaction() as session:
         made = {
-            (person_id, purpose): links.issue(session, purpose, person_id, NOW).id
+            (person_id, purpose): links.issue(session, LinkPurpose(purpose), person_id, NOW).id
             for person_id in pair
             for purpose in purposes
         }

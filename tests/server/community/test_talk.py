@@ -20,7 +20,7 @@ from server.community.plain_text import cleaned
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, NoSuchLink, Refused, TooMany
 from server.i18n import characters
 from server.store import engine, links
-from server.store.models import Block, Game, Link, Mail, Mute, Person, Seat, Turn, Word
+from server.store.models import Block, Game, Link, LinkPurpose, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.mails import change, row, submit
@@ -235,11 +235,11 @@ def test_players_who_were_replaced_neither_talk_nor_read(game: Table, table: Beg
 def test_the_link_must_be_theirs(game: Table, table: Begin) -> None:
     other = table(3, game_id="g2")
     with engine.transaction() as session:
-        theirs = links.existing(session, "seat", game.people[0], game.id)
-        elsewhere = links.existing(session, "seat", other.people[0], other.id)
-        stop = links.issue(session, "stop", game.people[0], NOW, game.id)
-        reply = links.issue(session, "talk", game.people[0], NOW, game.id)
-        others = links.existing(session, "seat", game.people[1], game.id)
+        theirs = links.existing(session, LinkPurpose.SEAT, game.people[0], game.id)
+        elsewhere = links.existing(session, LinkPurpose.SEAT, other.people[0], other.id)
+        stop = links.issue(session, LinkPurpose.STOP, game.people[0], NOW, game.id)
+        reply = links.issue(session, LinkPurpose.TALK, game.people[0], NOW, game.id)
+        others = links.existing(session, LinkPurpose.SEAT, game.people[1], game.id)
     assert theirs is not None
     assert elsewhere is not None
     assert others is not None

@@ -22,7 +22,7 @@ from server.mail import subscriptions
 from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine, links
-from server.store.models import Game, GameSettings, Link, Mail, Person, Rematch, Seat
+from server.store.models import Game, GameSettings, Link, LinkPurpose, Mail, Person, Rematch, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.busy_table import elsewhere
@@ -63,9 +63,9 @@ def games() -> int:
         return session.scalar(select(func.count(Game.id))) or 0
 
 
-def token(purpose: links.Purpose, person_id: int, game_id: str) -> str:
+def token(purpose: str, person_id: int, game_id: str) -> str:
     with engine.transaction() as session:
-        return links.token(links.link_for(session, purpose, person_id, game_id, NOW))
+        return links.token(links.link_for(session, LinkPurpose(purpose), person_id, game_id, NOW))
 
 
 # ---- the next game ----

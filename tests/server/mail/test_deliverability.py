@@ -21,7 +21,7 @@ from server.play import turns
 from server.play.powers import Conflict
 from server.store import engine, facts, links, log, outbox, people
 from server.store.facts import Fact
-from server.store.models import Alert, Mail, Person, Seat, Turn
+from server.store.models import Alert, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.forms import sign_in
 from tests.support.invitations import everything
@@ -443,9 +443,9 @@ def test_signing_in_alone_shows_nothing(table: Begin, client: FlaskClient) -> No
     assert row(Person, game.people[0]).suppressed is not None
 
 
-def token_of(purpose: links.Purpose, person_id: int, game_id: str | None = None) -> str:
+def token_of(purpose: str, person_id: int, game_id: str | None = None) -> str:
     with engine.transaction() as session:
-        return links.token(links.link_for(session, purpose, person_id, game_id, NOW))
+        return links.token(links.link_for(session, LinkPurpose(purpose), person_id, game_id, NOW))
 
 
 # Failures that may pass

@@ -31,6 +31,7 @@ from server.config import Settings
 from server.demo import free_port
 from server.ops import checks
 from server.store import engine, links, people
+from server.store.models import LinkPurpose
 from tests.conftest import copied, settings
 from tests.support.folders import ROOT
 from tests.support.servers import PATIENCE, running, status
@@ -240,7 +241,7 @@ def sign_in_token(chosen: Settings) -> str:
     now = engine.utc_now()
     with app.app_context(), engine.transaction() as session:
         person = people.get_or_create(session, "ann@example.org", "Ann", now)
-        link = links.issue(session, "signin", person.id, now, expires_at=now + timedelta(hours=1))
+        link = links.issue(session, LinkPurpose.SIGNIN, person.id, now, expires_at=now + timedelta(hours=1))
         session.flush()
         token = links.token(link)
         session.commit()

@@ -10,6 +10,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from byzanz import record
+from byzanz.record import Cause
 from server import play
 from server.errors import NotRunning, Paused, TooMany
 from server.mail import deliverability
@@ -75,7 +76,7 @@ def standing() -> set[str]:
         return set(session.scalars(select(Alert.key).where(Alert.cleared_at.is_(None))))
 
 
-def submit(game_id: str, seat: int, text: str = "pass", by: str = "player") -> play.Receipt:
+def submit(game_id: str, seat: int, text: str = "pass", by: Cause = Cause.PLAYER) -> play.Receipt:
     seen = position(game_id).head
     return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW, by=by)
 
@@ -191,7 +192,7 @@ def test_an_order_that_is_carried_out_is_no_sign_that_its_owner_is_there(table: 
 def test_what_a_bot_plays_in_a_seat_is_no_sign_of_a_person(table: Begin) -> None:
     game = table(4)
     run_out_until(game.id, 0, 1)
-    submit(game.id, 1, by="bot")
+    submit(game.id, 1, by=Cause.BOT)
     assert seat_of(game.id, 0).missed == 1
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from byzanz import record
 from byzanz.games import rules_of
 from byzanz.moves import IllegalMove, UnreadableMove
+from byzanz.record import Cause
 from byzanz.rules import PUBLIC
 from server import errors, play
 from server.play import history, positions, turns
@@ -196,7 +197,7 @@ def let_others_pass(game: Table) -> None:
 
 def test_the_next_turn_that_ones_own_move_opens_is_mailed_two_minutes_later(table: Begin) -> None:
     delays = {}
-    for by in ("player", "bot"):
+    for by in (Cause.PLAYER, Cause.BOT):
         game = table(3, game_id=by)
         let_others_pass(game)
         at = position(game.id)

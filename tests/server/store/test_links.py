@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -16,6 +16,7 @@ from server import play
 from server.errors import NoSuchLink
 from server.play.game import load
 from server.store import engine, links, models, people
+from server.store.models import LinkPurpose
 from tests.conftest import NOW, Table
 
 Begin = Callable[..., Table]
@@ -34,7 +35,7 @@ def test_a_token_is_26_small_letters_and_stored_nowhere(table: Begin) -> None:
 def test_a_link_begins_with_the_address_of_the_settings(app: Flask, table: Begin) -> None:
     game = table(3)
     with app.test_request_context(headers={"Host": "evil.example"}), engine.reading() as session:
-        link = links.find(session, "seat", game.tokens[0], NOW)
+        link = links.find(session, LinkPurpose.SEAT, game.tokens[0], NOW)
         assert link is not None
         assert links.url(link) == f"https://byzanz.test/t/{game.tokens[0]}"
 
@@ -46,7 +47,7 @@ def test_a_token_opens_its_own_seat_and_purpose_only(table: Begin) -> None:
         assert place is not None
         assert (place.game.id, place.seat.seat) == (game.id, 1)
         for purpose in ("stop", "invite", "organise", "signin"):
-            assert links.find(session, purpose, game.tokens[1], NOW) is None
+            assert links.find(session, LinkPurpose(purpose), game.tokens[1], NOW) is None
 
 
 def test_an_address_opens_a_seat_only_with_a_token_of_its_own_purpose(app: Flask, table: Begin) -> None:
@@ -54,8 +55,8 @@ def test_an_address_opens_a_seat_only_with_a_token_of_its_own_purpose(app: Flask
     app.config["BYZANZ"] = app.config["BYZANZ"].model_copy(update={"mail_domain": "byzanz.test"})
     with engine.transaction() as session:
         issued = {
-            purpose: links.issue(session, purpose, game.people[0], NOW, game.id)
-            for purpose in get_args(links.Purpose)
+            purpose: links.issue(session, LinkPurpose(purpose), game.people[0], NOW, game.id)
+            for purpose in LinkPurpose
         }
         assert set(links.ADDRESSES.values()) | set(links.PATHS) == set(issued)
         for (way, meant), (purpose, link) in itertools.product(links.ADDRESSES.items(), issued.items()):
@@ -70,9 +71,9 @@ def test_an_address_opens_a_seat_only_with_a_token_of_its_own_purpose(app: Flask
 
 def test_no_link_but_those_for_moves_moves(table: Begin) -> None:
     game = table(3)
-    for purpose in get_args(links.Purpose):
+    for purpose in LinkPurpose:
         with engine.transaction() as session:
-            link = links.issue(session, purpose, game.people[0], NOW, game.id)
+            link = links.issue(session, LinkPurpose(purpose), game.people[0], NOW, game.id)
         given: Any = {"now": NOW, "link_id": link.id}
         if purpose in ("seat", "reply"):
             play.place_order(game.id, 0, "pass this lot", **given)
@@ -96,19 +97,21 @@ def test_revoked_and_expired_links_open_nothing_but_are_known(table: Begin) -> N
     game = table(3)
     with engine.transaction() as session:
         links.revoke(session, game.people[0], game.id, NOW)
-        short = links.issue(session, "signin", game.people[1], NOW, expires_at=NOW + timedelta(hours=1))
+        short = links.issue(
+            session, LinkPurpose.SIGNIN, game.people[1], NOW, expires_at=NOW + timedelta(hours=1)
+        )
         token = links.token(short)
     with engine.reading() as session:
         assert links.seat_access(session, game.tokens[0], NOW) is None
-        assert links.find_any(session, "seat", game.tokens[0]) is not None
-        assert links.find(session, "signin", token, NOW) is not None
-        assert links.find(session, "signin", token, NOW + timedelta(hours=1)) is None
+        assert links.find_any(session, LinkPurpose.SEAT, game.tokens[0]) is not None
+        assert links.find(session, LinkPurpose.SIGNIN, token, NOW) is not None
+        assert links.find(session, LinkPurpose.SIGNIN, token, NOW + timedelta(hours=1)) is None
 
 
 def test_another_secret_makes_other_tokens(app: Flask, table: Begin) -> None:
     game = table(3)
     with engine.reading() as session:
-        link = links.find(session, "seat", game.tokens[0], NOW)
+        link = links.find(session, LinkPurpose.SEAT, game.tokens[0], NOW)
         assert link is not None
         chosen = app.config["BYZANZ"]
         app.config["BYZANZ"] = chosen.model_copy(update={"secret_key": type(chosen.secret_key)("z" * 32)})
@@ -162,9 +165,9 @@ def test_links_to_other_games_stay_when_those_to_one_are_revoked(table: Begin) -
         for token in (first.tokens[1], *second.tokens):
             assert links.seat_access(session, token, NOW) is not None
         for game, seat in ((first, 1), (second, 0), (second, 2)):
-            again = links.link_for(session, "seat", game.people[seat], game.id, NOW)
+            again = links.link_for(session, LinkPurpose.SEAT, game.people[seat], game.id, NOW)
             assert links.token(again) == game.tokens[seat]
-        assert links.token(links.link_for(session, "seat", first.people[0], first.id, NOW)) not in {
+        assert links.token(links.link_for(session, LinkPurpose.SEAT, first.people[0], first.id, NOW)) not in {
             *first.tokens,
             *second.tokens,
         }
@@ -173,8 +176,10 @@ def test_links_to_other_games_stay_when_those_to_one_are_revoked(table: Begin) -
 def test_the_owner_of_a_live_link_is_known_by_any_purpose(table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
-        feed = links.link_for(session, "feed", game.people[1], None, NOW)
-        short = links.issue(session, "signin", game.people[2], NOW, expires_at=NOW + timedelta(hours=1))
+        feed = links.link_for(session, LinkPurpose.FEED, game.people[1], None, NOW)
+        short = links.issue(
+            session, LinkPurpose.SIGNIN, game.people[2], NOW, expires_at=NOW + timedelta(hours=1)
+        )
         tokens = {"seat": game.tokens[0], "feed": links.token(feed), "signin": links.token(short)}
         for seat, (purpose, token) in enumerate(tokens.items()):
             found = links.owner(session, token, NOW)

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from byzanz import record
+from byzanz.record import Cause
 from server.play import game, history
 from server.store import engine, log, models
 from tests.conftest import NOW, Table
@@ -126,12 +127,12 @@ def test_the_decisions_of_a_seat_are_its_moves(table: Callable[..., Table]) -> N
         assert person_id is not None
         assert log.count_decisions(session, "g1", 0, seqs[0], seqs[-1]) == 2  # neither the first nor the last
         assert log.count_decisions(session, "g1", 0, seqs[0] - 1, seqs[-1] + 1) == 4
-        held = log.held_moves(session, person_id, ["g1"], ("player", "order"))
+        held = log.held_moves(session, person_id, ["g1"], (Cause.PLAYER, Cause.ORDER))
         assert [row.seq for row in held] == [seqs[0], seqs[4], seqs[6]]
-        assert not log.held_moves(session, person_id, ["other"], ("player",))
+        assert not log.held_moves(session, person_id, ["other"], (Cause.PLAYER,))
         session.get_one(models.Seat, ("g1", 0)).held_since = seqs[4]  # somebody else made those before
         session.flush()
-        held = log.held_moves(session, person_id, ["g1"], ("player", "order"))
+        held = log.held_moves(session, person_id, ["g1"], (Cause.PLAYER, Cause.ORDER))
         assert [(row.seq, row.by) for row in held] == [(seqs[6], "player")]
 
 

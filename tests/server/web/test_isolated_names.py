@@ -15,7 +15,7 @@ from server.i18n.characters import shown
 from server.mail.outgoing import relevance
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, links
-from server.store.models import Game, Person, Seat
+from server.store.models import Game, LinkPurpose, Person, Seat
 from tests.conftest import Table
 from tests.support import every_mail
 from tests.support.mail_servers import Pigeons
@@ -110,7 +110,7 @@ def test_feeds_isolate_names(client: FlaskClient, table: Callable[..., Table]) -
     game = table(3)
     rename()
     with engine.transaction() as session:
-        token = links.token(links.issue(session, "feed", game.people[0], engine.utc_now()))
+        token = links.token(links.issue(session, LinkPurpose.FEED, game.people[0], engine.utc_now()))
     for kind in ("atom", "ics"):
         feed = client.get(f"/feed/{token}.{kind}").text
         assert RENAMED in feed or kind == "ics"

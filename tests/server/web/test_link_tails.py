@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import get_args
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,8 +10,8 @@ from flask import Flask
 from sqlalchemy import select
 
 from server.store import engine, links
-from server.store.links import PATHS, Purpose
-from server.store.models import Mail
+from server.store.links import PATHS
+from server.store.models import LinkPurpose, Mail
 from tests.support.scene import BASE, PURPOSES, Scene, scene
 
 pytestmark = [
@@ -82,14 +81,18 @@ def there(app: Flask) -> Scene:
 
 def tokens(there: Scene) -> dict[str, str]:
     """Return a live token of each kind."""
-    assert set(PATHS) == set(PURPOSES) == {*get_args(Purpose)} - {*links.ADDRESSES.values()}
+    assert set(PATHS) == set(PURPOSES) == {*LinkPurpose} - {*links.ADDRESSES.values()}
     now = engine.utc_now()
     found: dict[str, str] = {}
     with there.app.app_context(), engine.transaction() as session:
         for purpose in PURPOSES:
             game = "open" if purpose in ("invite", "organise") else "here"
             link = links.issue(
-                session, purpose, there.person("Ida" if purpose == "invite" else "Alice"), now, game
+                session,
+                LinkPurpose(purpose),
+                there.person("Ida" if purpose == "invite" else "Alice"),
+                now,
+                game,
             )
             found[purpose] = links.token(link)
     return found

@@ -19,7 +19,7 @@ from server.i18n import NAMES
 from server.lobby import create
 from server.play import notes
 from server.store import engine, links, people
-from server.store.models import Person
+from server.store.models import LinkPurpose, Person
 from tests.conftest import NOW, Table
 from tests.support.feeds import feed
 from tests.support.forms import log_in, send
@@ -194,13 +194,15 @@ def test_who_has_a_link_chooses_for_himself(client: FlaskClient, table: Callable
 
 @pytest.mark.parametrize("purpose", ["feed", "stop", "invite", "signin"])
 def test_a_link_to_something_else_chooses_for_its_browser_alone(
-    client: FlaskClient, table: Callable[..., Table], purpose: links.Purpose
+    client: FlaskClient, table: Callable[..., Table], purpose: str
 ) -> None:
     game = table(3)
     speaks(game.people[1], "de")
     own = purpose in ("feed", "signin")
     with engine.transaction() as session:
-        link = links.issue(session, purpose, game.people[1], engine.utc_now(), None if own else game.id)
+        link = links.issue(
+            session, LinkPurpose(purpose), game.people[1], engine.utc_now(), None if own else game.id
+        )
         path = links.url(link).removeprefix("https://byzanz.test")
     back = f"{path}.atom" if purpose == "feed" else path
     assert client.post("/language", data={"language": "nl", "back": back}).headers["Location"] == back
@@ -270,7 +272,11 @@ def test_who_signs_in_keeps_the_language_of_the_page(
     alice = table(3).people[0]
     with engine.transaction() as session:
         link = links.issue(
-            session, "signin", alice, engine.utc_now(), expires_at=engine.utc_now() + timedelta(hours=1)
+            session,
+            LinkPurpose.SIGNIN,
+            alice,
+            engine.utc_now(),
+            expires_at=engine.utc_now() + timedelta(hours=1),
         )
         path = links.url(link).removeprefix("https://byzanz.test")
     client.environ_base["HTTP_ACCEPT_LANGUAGE"] = "nl"

@@ -18,7 +18,7 @@ from byzanz.rules import PUBLIC
 from server.lobby import create
 from server.scheduler import jobs
 from server.store import engine, links
-from server.store.models import Game, Seat
+from server.store.models import Game, LinkPurpose, Seat
 from server.validation import Guest
 from server.web.plain_games import sheet
 from server.web.seat.move import MalformedForm, read_form
@@ -175,7 +175,7 @@ def test_what_a_bot_did_is_told_once(client: FlaskClient) -> None:
     with engine.transaction() as session:
         person = session.query(Seat).filter_by(game_id=game_id, seat=0).one().person_id
         assert person is not None
-        address = links.url(links.link_for(session, "seat", person, game_id, NOW))
+        address = links.url(links.link_for(session, LinkPurpose.SEAT, person, game_id, NOW))
     page = client.get("/t/" + address.rpartition("/")[2]).get_data(as_text=True)
     assert page.count('<li class="strip"') == 1
 

@@ -21,7 +21,7 @@ from server.play import positions
 from server.play.powers import Asker
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Turn, Word
+from server.store.models import Conduct, Game, Link, LinkPurpose, Person, Reliability, Seat, Turn, Word
 from server.validation import Guest
 from tests.conftest import Table
 from tests.support.browser.town import (
@@ -85,7 +85,7 @@ def keep_page(_town: Town) -> Place:
     """The button that keeps a visitor's game."""
     path = trial("byzanz")
     with reading() as session:
-        found = links.find(session, "seat", path.removeprefix("/t/"), utc_now())
+        found = links.find(session, LinkPurpose.SEAT, path.removeprefix("/t/"), utc_now())
     assert found is not None
     visitors.mail_keep_link(found.game_id or "", "keeper@example.org", utc_now())
     with reading() as session:
@@ -342,7 +342,7 @@ def organise_vacant(town: Town) -> Place:
     with transaction() as session:
         host = session.get_one(Game, game.id).organiser_id
         assert host is not None
-        link = links.link_for(session, "organise", host, game.id, utc_now())
+        link = links.link_for(session, LinkPurpose.ORGANISE, host, game.id, utc_now())
         return Place(f"/o/{links.token(link)}")
 
 
@@ -711,13 +711,13 @@ def over_for_its_organiser(town: Town) -> Place:
     return Place(f"/g/{game.id}", "Alice")
 
 
-def own_link(game: Table, purpose: links.Purpose, game_id: str) -> str:
+def own_link(game: Table, purpose: str, game_id: str) -> str:
     """Return the token of a link of the first player."""
     with transaction() as session:
-        return links.token(links.link_for(session, purpose, game.people[0], game_id, utc_now()))
+        return links.token(links.link_for(session, LinkPurpose(purpose), game.people[0], game_id, utc_now()))
 
 
-def kept_going(town: Town, purpose: links.Purpose) -> Place:
+def kept_going(town: Town, purpose: str) -> Place:
     """The organiser's page or invitation of a game that the server offered in their name."""
     game = ended(town, f"again-{purpose}", keep_going=True)
     set_game(game.id, ended_at=utc_now() - rematch.OFFERED_AFTER)

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import time_machine
 from flask.testing import FlaskClient
 
+from byzanz.record import Cause
 from server.community.talk import public_id
 from server.mail.outgoing import relevance
 from server.store import engine, log
@@ -124,7 +125,7 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
         feed = world.token(session, "feed", seat)
         organise = world.token(session, "organise", 0) if seat == 0 else None
         head = session.get_one(Game, world.game_id).head
-        own = log.last_move(session, world.game_id, seat, ("player", "bot"))
+        own = log.last_move(session, world.game_id, seat, (Cause.PLAYER, Cause.BOT))
         me = world.person(session, seat).name
     page, api, game = f"/t/{token}", f"/api/v1/seats/{token}", f"/g/{world.game_id}"
     yield Call("GET", page)

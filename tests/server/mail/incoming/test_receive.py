@@ -23,7 +23,18 @@ from server.mail.outgoing.view import EXAMPLES, examples
 from server.play import positions
 from server.store import engine, links, log, outbox, people
 from server.store.facts import Fact
-from server.store.models import Alert, Game, IncomingMail, Mail, Person, Presence, Seat, StandingOrder, Turn
+from server.store.models import (
+    Alert,
+    Game,
+    IncomingMail,
+    LinkPurpose,
+    Mail,
+    Person,
+    Presence,
+    Seat,
+    StandingOrder,
+    Turn,
+)
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
 from tests.support.letters import (
@@ -547,10 +558,10 @@ def test_a_mail_to_the_unsubscribe_address_stops_what_its_link_stops(game: Table
 @pytest.mark.parametrize(
     ("purpose", "way"), [("stop", "stop"), ("noinvite", "stop"), ("noplayers", "stop"), ("stop", "stoptalk")]
 )
-def test_each_unsubscribe_address_stops_its_own(game: Table, purpose: links.Purpose, way: str) -> None:
+def test_each_unsubscribe_address_stops_its_own(game: Table, purpose: str, way: str) -> None:
     change(Person, game.people[0], talk="once")
     with engine.transaction() as session:
-        token = links.token(links.issue(session, purpose, game.people[0], NOW))
+        token = links.token(links.issue(session, LinkPurpose(purpose), game.people[0], NOW))
     receive.receive(b"Subject: unsubscribe\n\n", ALICE, f"{way}+{token}@{DOMAIN}", NOW)
     alice = row(Person, game.people[0])
     assert alice.no_invitations is (purpose == "noinvite")
@@ -591,7 +602,9 @@ def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: 
 
 def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
     with engine.transaction() as session:
-        link = links.issue(session, "signin", game.people[0], NOW, expires_at=NOW + timedelta(hours=1))
+        link = links.issue(
+            session, LinkPurpose.SIGNIN, game.people[0], NOW, expires_at=NOW + timedelta(hours=1)
+        )
     assert login.redeem(links.token(link), NOW) is not None
 
 

@@ -20,7 +20,7 @@ from server.mail.incoming import talk as incoming_talk
 from server.mail.incoming.lines import normalize_line
 from server.store import engine, links
 from server.store.facts import Fact
-from server.store.models import Block, Mute, Person, Presence, Seat, StandingOrder, Turn
+from server.store.models import Block, LinkPurpose, Mute, Person, Presence, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
 from tests.support.letters import ALICE, answers, moves_of, post, remembered, with_replies
@@ -474,7 +474,7 @@ def test_the_token_of_an_address_does_nothing_at_the_other(game: Table) -> None:
                 receive.receive(letter(text, sender=ALICE), ALICE, f"{other}+{local}", NOW)
     for purpose in ("seat", "stop"):
         with engine.transaction() as session:
-            link = links.link_for(session, purpose, game.people[0], game.id, NOW)
+            link = links.link_for(session, LinkPurpose(purpose), game.people[0], game.id, NOW)
         for way in ("play", "talk"):
             to = f"{way}+{links.token(link)}@byzanz.test"
             with pytest.raises(receive.NoSuchAddress):

@@ -31,7 +31,7 @@ from server.mail.outgoing.smtp import LONGEST_LINE, Message, PermanentFailure, T
 from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, models, outbox, people
-from server.store.models import Alert, Game, Link, Mail, Person, Seat, Turn
+from server.store.models import Alert, Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NAMES, NOW, Table
 from tests.support.busy_table import elsewhere
 from tests.support.letters import with_replies
@@ -438,7 +438,7 @@ def test_an_answer_goes_out_from_the_address_of_the_open_turn_or_of_its_question
     game = table(4)
     (turn,) = post()
     with engine.transaction() as session:
-        used = links.issue(session, "reply", game.people[seat], NOW, game.id, seq=7)
+        used = links.issue(session, LinkPurpose.REPLY, game.people[seat], NOW, game.id, seq=7)
         used.revoked_at = NOW if revoked else None
         address = links.reply_address(used)
     given = {"lines": [], "reply": used.id}
@@ -903,7 +903,7 @@ def test_a_report_about_an_old_copy_or_an_old_mail_stops_nothing(table: Begin) -
 
 def _sign_in(person_id: int) -> dict[str, int]:
     with engine.transaction() as session:
-        link = links.issue(session, "signin", person_id, NOW, expires_at=NOW + timedelta(hours=1))
+        link = links.issue(session, LinkPurpose.SIGNIN, person_id, NOW, expires_at=NOW + timedelta(hours=1))
         return {"link": link.id}
 
 

@@ -13,7 +13,7 @@ from server.mail.outgoing import relevance
 from server.mail.text import quoted
 from server.store import engine, links, outbox
 from server.store.facts import Fact
-from server.store.models import Game, Link, Mail, Person, Seat, Turn
+from server.store.models import Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from server.store.statements import TurnRow
 from tests.conftest import NOW, Table
 from tests.support.mails import change, one_database, post, queue, submit, text_of, the_mail
@@ -157,7 +157,7 @@ def test_a_game_is_to_be_confirmed_until_it_is(table: Begin) -> None:
 def test_a_sign_in_link_is_mailed_while_it_opens(table: Begin, ends: str) -> None:
     (person, *_) = table(3).people
     with engine.transaction() as session:
-        link = links.issue(session, "signin", person, NOW, expires_at=NOW + timedelta(seconds=1)).id
+        link = links.issue(session, LinkPurpose.SIGNIN, person, NOW, expires_at=NOW + timedelta(seconds=1)).id
     queue("signin", person, "probe", details={"link": link})
     assert why() is None
     change(Link, link, **{ends: NOW})
@@ -169,7 +169,7 @@ def test_a_sign_in_link_is_mailed_while_it_opens(table: Begin, ends: str) -> Non
 def test_a_link_that_expired_while_its_email_waited_is_mailed(table: Begin) -> None:
     (person, *_) = table(3).people
     with engine.transaction() as session:
-        link = links.issue(session, "signin", person, NOW - timedelta(hours=2)).id
+        link = links.issue(session, LinkPurpose.SIGNIN, person, NOW - timedelta(hours=2)).id
     queue("signin", person, "probe", details={"link": link})
     assert why() is None
 

@@ -10,7 +10,7 @@ import pytest
 
 from server.lobby import invitations, organiser, rematch
 from server.store import engine, links, people
-from server.store.models import Person
+from server.store.models import LinkPurpose, Person
 from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.support.mails import change, html_of, post, text_of, words_of
@@ -130,7 +130,7 @@ def test_the_organiser_learns_that_the_table_ends(table: Begin, language: str) -
         assert found is not None
         bob = people.find(session, "bob@example.org")
         assert bob is not None
-        token = links.token(links.link_for(session, "invite", bob.id, found.id, NOW))
+        token = links.token(links.link_for(session, LinkPurpose.INVITE, bob.id, found.id, NOW))
     invitations.decline(token, NOW + DAY)
     mail = to("alice", post(NOW + DAY))
     assert ENDS[language] in text_of(mail)

@@ -15,6 +15,7 @@ from server.mail.text import quoted
 from server.play import positions, turns
 from server.play.moderation import Newcomer
 from server.store import engine, links, models, people
+from server.store.models import LinkPurpose
 from tests.conftest import NOW, Table
 from tests.support.in_hand import append, start_clock
 from tests.support.mails import row
@@ -358,10 +359,10 @@ def test_a_replaced_player_is_told_and_the_newcomer_only_once(table: Begin, mode
 def test_a_revoked_link_still_stops_mails(table: Begin, moderator: int) -> None:
     game = table(3)
     with engine.transaction() as session:
-        stop = links.token(links.link_for(session, "stop", game.people[1], game.id, NOW))
+        stop = links.token(links.link_for(session, LinkPurpose.STOP, game.people[1], game.id, NOW))
     act(game, moderator, "!link 1")
     with engine.reading() as session:
-        assert links.find(session, "stop", stop, NOW) is not None
+        assert links.find(session, LinkPurpose.STOP, stop, NOW) is not None
 
 
 def test_a_link_revoked_in_mid_request_plays_nothing(table: Begin, moderator: int) -> None:

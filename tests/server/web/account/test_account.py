@@ -15,7 +15,7 @@ from server import create_app
 from server.accounts import login
 from server.lobby import organiser
 from server.store import engine, links, people
-from server.store.models import Absence, Game, Link, Person, Seat, Turn
+from server.store.models import Absence, Game, Link, LinkPurpose, Person, Seat, Turn
 from tests.conftest import NOW, Table, settings
 from tests.support.busy_table import BUSY
 from tests.support.forms import form, send, sign_in
@@ -455,7 +455,7 @@ def test_the_account_shows_ones_own_feed_games_and_switches_only(
         (own,) = session.query(Link).filter_by(**mine)
         address = links.url(own)
     with engine.transaction() as session:
-        links.issue(session, "seat", own.person_id, NOW, "on")
+        links.issue(session, LinkPurpose.SEAT, own.person_id, NOW, "on")
     assert f"{address}.ics" in look(client, "/account").html
     with engine.transaction() as session:
         session.get_one(Link, own.id).revoked_at = NOW
@@ -530,7 +530,7 @@ def test_a_link_about_all_games_stops_everything_and_offers_no_game(client: Flas
     game_id, _host = invited(NOW)
     with engine.transaction() as session:
         bob = people.get_or_create(session, BOB.address, BOB.name, NOW).id
-        path = f"/u/{links.token(links.link_for(session, 'stop', bob, None, NOW))}"
+        path = f"/u/{links.token(links.link_for(session, LinkPurpose.STOP, bob, None, NOW))}"
     page = look(client, path)
     assert "emails about “" not in page.text
     for word in ("game", "undo-game"):

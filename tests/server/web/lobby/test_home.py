@@ -16,7 +16,7 @@ from server.accounts import login
 from server.lobby import create, invitations, organiser
 from server.mail.text import quoted
 from server.store import engine, links
-from server.store.models import Game, Link, Mail, Person, Seat, Standing, Turn
+from server.store.models import Game, Link, LinkPurpose, Mail, Person, Seat, Standing, Turn
 from server.web.lobby import lobby
 from tests.conftest import NOW, Table
 from tests.support.forms import form, sign_in
@@ -209,14 +209,14 @@ def test_a_game_without_a_live_link_leads_to_its_public_page(client: FlaskClient
     game, other = table(3, "game"), table(3, "other")
     with engine.transaction() as session:
         links.revoke(session, game.people[0], game.id, NOW)
-        links.issue(session, "seat", game.people[0], NOW, game.id, expires_at=NOW + 9 * DAY)
+        links.issue(session, LinkPurpose.SEAT, game.people[0], NOW, game.id, expires_at=NOW + 9 * DAY)
     sign_in(client, ALICE.address)
     assert {address for _, address in listed(look(client, "/"), "mine")} == {
         "/g/game",
         "https://byzanz.test" + url(other, 0),
     }
     with engine.transaction() as session:
-        fresh = [links.issue(session, "seat", game.people[0], NOW, game.id) for _ in range(2)]
+        fresh = [links.issue(session, LinkPurpose.SEAT, game.people[0], NOW, game.id) for _ in range(2)]
         newest = links.url(fresh[-1])
     assert newest in {address for _, address in listed(look(client, "/"), "mine")}
 
@@ -249,8 +249,8 @@ def many_games(numbers: range) -> None:
                 session.add(
                     Turn(game_id=key, seat=0, question="bid 1", opened_seq=1, opened_at=NOW, hours="{}")
                 )
-            purpose: links.Purpose = "seat" if running else "organise" if number % 4 == 3 else "invite"
-            links.issue(session, purpose, alice, NOW, key)
+            purpose: str = "seat" if running else "organise" if number % 4 == 3 else "invite"
+            links.issue(session, LinkPurpose(purpose), alice, NOW, key)
 
 
 @pytest.mark.empty_database

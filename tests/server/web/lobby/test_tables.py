@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from server.lobby import invitations, open_tables
 from server.lobby.open_tables import Wanted
 from server.store import engine, links
-from server.store.models import Block, Game, Reliability, Wish
+from server.store.models import Block, Game, LinkPurpose, Reliability, Wish
 from tests.conftest import NOW
 from tests.support.forms import form, send, sign_in
 from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, everything, invited, known, person, token
@@ -228,7 +228,7 @@ def test_one_click_ends_the_emails(client: FlaskClient, daphne: int) -> None:
     charlie = person(CHARLIE, NOW)
     open_tables.add(charlie, Wanted(), NOW)
     with engine.transaction() as session:
-        token = links.token(links.link_for(session, "wish", daphne, None, NOW))
+        token = links.token(links.link_for(session, LinkPurpose.WISH, daphne, None, NOW))
     bare = client.application.test_client(use_cookies=False)
     assert "Delete my searches" in look(bare, f"/w/{token}").text
     with engine.reading() as session:

@@ -15,7 +15,7 @@ from server.lobby import invitations, notify, organiser, rematch, visitors
 from server.mail import subscriptions
 from server.play import seats
 from server.store import engine, links
-from server.store.models import Game, GameSettings, Mail, Seat
+from server.store.models import Game, GameSettings, LinkPurpose, Mail, Seat
 from tests.conftest import NOW, Table
 from tests.support import forms
 from tests.support.forms import form, log_in
@@ -55,9 +55,10 @@ def next_of(game: Table) -> Game | None:
         return rematch.next_game(session, game.id)
 
 
-def link(purpose: links.Purpose, person_id: int, game_id: str) -> str:
+def link(purpose: str, person_id: int, game_id: str) -> str:
     with engine.transaction() as session:
-        return f"/{links.PATHS[purpose]}/{links.token(links.link_for(session, purpose, person_id, game_id, NOW))}"
+        made = links.link_for(session, LinkPurpose(purpose), person_id, game_id, NOW)
+        return f"/{links.PATHS[purpose]}/{links.token(made)}"
 
 
 def test_the_first_presser_organises_and_the_second_finds_their_invitation(

@@ -13,7 +13,7 @@ from server import play
 from server.lobby import create
 from server.scheduler import jobs
 from server.store import engine, links
-from server.store.models import Seat, Turn
+from server.store.models import LinkPurpose, Seat, Turn
 from server.validation import Guest
 from server.web.seat import turn
 from tests.conftest import NOW
@@ -34,7 +34,7 @@ def alone(app: Flask) -> tuple[str, str]:  # noqa: ARG001 - requested for its co
     with engine.transaction() as session:
         person = session.query(Seat).filter_by(game_id=game, seat=0).one().person_id
         assert person is not None
-        link = links.url(links.link_for(session, "seat", person, game, NOW))
+        link = links.url(links.link_for(session, LinkPurpose.SEAT, person, game, NOW))
     return game, "/t/" + link.rpartition("/")[2]
 
 

@@ -17,7 +17,7 @@ from server.mail.text import quoted
 from server.play.moderation import Newcomer
 from server.store import engine, links, log, outbox, people
 from server.store.engine import utc_now
-from server.store.models import IncomingMail, Mail, Seat
+from server.store.models import IncomingMail, LinkPurpose, Mail, Seat
 from tests.conftest import NOW, Table
 from tests.support.forms import form, send, sign_in
 from tests.support.invitations import everything
@@ -209,7 +209,7 @@ def test_a_newcomer_sees_nothing_of_the_mails_to_who_sat_there(client: FlaskClie
     with engine.transaction() as session:
         zoe = session.get_one(Seat, (game.id, 0)).person_id
         assert zoe is not None
-        token = links.token(links.link_for(session, "seat", zoe, game.id, NOW))
+        token = links.token(links.link_for(session, LinkPurpose.SEAT, zoe, game.id, NOW))
         outbox.enqueue(
             session, key="x", kind="timeout", person_id=game.people[0], now=NOW, game_id=game.id, seat=0
         )

@@ -16,7 +16,7 @@ from server.mail.outgoing.deliver import deliver
 from server.play import standing_orders
 from server.play.moderation import Newcomer
 from server.store import engine, links, log, people
-from server.store.models import Seat
+from server.store.models import LinkPurpose, Seat
 from tests.conftest import NAMES, NOW
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import text_of
@@ -125,7 +125,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     play.moderate(game.id, act, reason="gone", person_id=outsider(), now=NOW, newcomer=zoe)
     with engine.transaction() as session:
         person = people.get_or_create(session, zoe.email, zoe.name, NOW)
-        game.tokens[other] = links.token(links.link_for(session, "seat", person.id, game.id, NOW))
+        game.tokens[other] = links.token(links.link_for(session, LinkPurpose.SEAT, person.id, game.id, NOW))
     page = look(client, url(game, other) + "/orders")
     assert "up to 1 on one lot" not in page.text
     assert "has stopped" not in page.text
