@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.browser.judges import axe, contrast, looks, unfold
+from tests.support.browser.chromium import Tab
+from tests.support.browser.page_checks import axe, contrast, looks, unfold
+from tests.support.browser.site import Site
 from tests.support.browser.states import AROUND, SPOKEN, SPOKEN_AT_NIGHT, STATES, place_of
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
-from tests.support.markup import drawn
+from tests.support.pages import drawn
 
 NARROW, PHONE, DESK = 320, 390, 1280
 """Widths of windows."""
@@ -39,7 +39,7 @@ checked: set[tuple[str, str]] = set()
 """The languages and templates around the games that the engine has looked at; at night, it looks at every state."""
 
 
-def visit(kept: Callable[..., Tab], town: Town, state: str, width: int, language: str = "en") -> Tab:
+def visit(kept: Callable[..., Tab], town: Site, state: str, width: int, language: str = "en") -> Tab:
     """A tab that shows this state."""
     place = place_of(town, state)
     shown = kept(place.person, language)
@@ -53,7 +53,7 @@ def visit(kept: Callable[..., Tab], town: Town, state: str, width: int, language
 
 @pytest.mark.parametrize("state", STATES)
 def test_everybody_can_use_every_page(
-    kept: Callable[..., Tab], town: Town, state: str, pytestconfig: pytest.Config
+    kept: Callable[..., Tab], town: Site, state: str, pytestconfig: pytest.Config
 ) -> None:
     with drawn(town.house.app) as templates:
         shown = visit(kept, town, state, DESK)
@@ -81,7 +81,7 @@ def test_everybody_can_use_every_page(
     [*SPOKEN, *(pytest.param(*other, marks=pytest.mark.nightly) for other in SPOKEN_AT_NIGHT)],
 )
 def test_every_page_in_every_language(
-    kept: Callable[..., Tab], town: Town, language: str, state: str, pytestconfig: pytest.Config
+    kept: Callable[..., Tab], town: Site, language: str, state: str, pytestconfig: pytest.Config
 ) -> None:
     with drawn(town.house.app) as templates:
         page = visit(kept, town, state, NARROW, language).page

@@ -8,10 +8,9 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from server.config import TEMPLATES
+from tests.support.browser.site import KINDS, Site
 from tests.support.browser.states import STATES, place_of
-from tests.support.browser.town import KINDS, Town
-from tests.support.markup import assert_sound, drawn
-from tests.support.pages import Page, parsed
+from tests.support.pages import Page, assert_sound, drawn, parsed
 
 LIGHT = 60_000
 """Bytes that the page of a game does not reach."""
@@ -19,7 +18,7 @@ DEMO = {"demo/inbox.html"}
 """Pages that only the demo has."""
 
 
-def pages(town: Town) -> Iterator[tuple[str, Page]]:
+def pages(town: Site) -> Iterator[tuple[str, Page]]:
     """Every state as it would be sent to a browser."""
     for state in STATES:
         place = place_of(town, state)
@@ -29,7 +28,7 @@ def pages(town: Town) -> Iterator[tuple[str, Page]]:
         yield state, Page(answer.status_code, answer.text, Element("unparsed"))
 
 
-def test_every_page_is_sound(town: Town) -> None:
+def test_every_page_is_sound(town: Site) -> None:
     faults = []
     with drawn(town.house.app) as names:
         for state, page in pages(town):
@@ -62,7 +61,7 @@ def test_every_page_is_sound(town: Town) -> None:
         ("two main headings", "<h1>Another</h1>"),
     ],
 )
-def test_a_planted_fault_is_found(town: Town, fault: str, markup: str) -> None:
+def test_a_planted_fault_is_found(town: Site, fault: str, markup: str) -> None:
     sound = town.there.ask(town.there.browser(), "GET", "/asked").text
     assert_sound("as it is", parsed(sound))
     page = Page(200, sound.replace("</main>", f"{markup}</main>"), Element("unparsed"))

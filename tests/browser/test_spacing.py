@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.browser.judges import unfold
+from tests.support.browser.chromium import Tab
+from tests.support.browser.page_checks import unfold
+from tests.support.browser.site import Site
 from tests.support.browser.states import place_of
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
 
 LEAST = 6
 """Pixels between them."""
@@ -35,7 +35,7 @@ GAP = """([upper, lower]) => {
     ],
 )
 def test_things_keep_their_distance(
-    kept: Callable[..., Tab], town: Town, size: tuple[int, int], state: str, upper: str, lower: str
+    kept: Callable[..., Tab], town: Site, size: tuple[int, int], state: str, upper: str, lower: str
 ) -> None:
     place = place_of(town, state)
     page = kept(place.person).goto(place.path)
@@ -48,7 +48,7 @@ def test_things_keep_their_distance(
 
 @pytest.mark.parametrize("slug", ["byzanz", "byzantium", "empire"])
 def test_what_is_said_and_the_field_for_it_both_have_room(
-    kept: Callable[..., Tab], town: Town, slug: str
+    kept: Callable[..., Tab], town: Site, slug: str
 ) -> None:
     page = kept().goto(place_of(town, f"{slug} said").path)
     page.set_viewport_size({"width": 1280, "height": 900})

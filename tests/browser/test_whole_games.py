@@ -15,10 +15,10 @@ from playwright.sync_api import Page
 
 from server.store.engine import utc_now
 from tests.conftest import Table, begun
-from tests.support.browser.hands import Keys, Pointer, make_move
-from tests.support.browser.tabs import DESK, PHONE, Tab
+from tests.support.browser.chromium import DESK, PHONE, Tab
+from tests.support.browser.playing import Keys, Pointer, make_move
 from tests.support.game_data import SEATS
-from tests.support.tables import make, position, url
+from tests.support.games import make, position, url
 
 WAYS: dict[str, tuple[bool, type[Pointer] | type[Keys], int]] = {
     "byzanz without scripts": (False, Pointer, 0),

@@ -31,7 +31,7 @@ from server.store import engine, log
 from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
 from server.web.http import format_moment
 from tests.conftest import Table, settings
-from tests.support.mail_servers import Pigeons
+from tests.support.mail_servers import FakeMailer
 
 BEGIN = datetime(2026, 10, 1, 9, 30, 17, tzinfo=UTC)
 """Clocks go forward at Lord Howe on 4 October, back in Europe on 25 October and in New York on 1 November."""
@@ -95,7 +95,7 @@ class Watch:
     app: Flask
     rng: random.Random = field(default_factory=lambda: random.Random(4))
     now: datetime = BEGIN
-    pigeons: Pigeons = field(default_factory=Pigeons)
+    pigeons: FakeMailer = field(default_factory=FakeMailer)
     read: int = 0
     plans: dict[tuple[int, int], datetime] = field(default_factory=dict)
     """When each seat will answer the turn that opened at an entry; missing if it will not."""

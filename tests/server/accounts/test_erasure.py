@@ -39,20 +39,10 @@ from server.store.models import (
 )
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.forms import log_in
-from tests.support.invitations import (
-    ALICE,
-    BOB,
-    CHARLIE,
-    DAPHNE,
-    everything,
-    game_of,
-    mails,
-    person,
-    seats_of,
-)
-from tests.support.mail_servers import Pigeons
-from tests.support.zenobia import TRACES, ZENO, named, traces, traces_in_files, zenobia
+from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, everything, game_of, mails, person, seats_of
+from tests.support.mail_servers import FakeMailer
+from tests.support.pages import log_in
+from tests.support.person_everywhere import PERSON, TRACES, create, named, traces, traces_in_files
 
 pytestmark = pytest.mark.changes_busy_table
 
@@ -60,7 +50,7 @@ pytestmark = pytest.mark.changes_busy_table
 @pytest.fixture
 def zeno(app: Flask) -> int:  # noqa: ARG001 - for its context
     """Return the id of Zenobia."""
-    return zenobia()
+    return create()
 
 
 def test_no_trace_of_name_or_address_stays(client: FlaskClient, zeno: int) -> None:
@@ -83,7 +73,7 @@ def test_no_trace_of_name_or_address_stays(client: FlaskClient, zeno: int) -> No
         assert session.query(BrowserSession).filter_by(person_id=zeno).count() == 0
         assert session.query(Alert).filter_by(key="another").count() == 1
     assert client.get("/account").status_code == 303
-    birds = Pigeons()
+    birds = FakeMailer()
     while deliver(NOW, birds):
         pass
     assert not traces("".join(str(message) for message in birds.sent))
@@ -213,7 +203,7 @@ def test_the_reason_why_a_clock_is_stopped_is_forgotten(zeno: int, monkeypatch: 
 
 def test_the_address_can_come_back_as_somebody_new(zeno: int) -> None:
     personal_data.erase(zeno, NOW)
-    assert person(ZENO, NOW) != zeno
+    assert person(PERSON, NOW) != zeno
 
 
 # ---- the data of a person ----
@@ -224,7 +214,7 @@ def test_the_archive_holds_what_is_stored_about_one_person(zeno: int) -> None:
     packed = zipfile.ZipFile(io.BytesIO(b"".join(personal_data.archive(zeno))))
     assert everything() == before
     files = {name: packed.read(name).decode() for name in packed.namelist()}
-    assert ZENO.address in files["account.json"]
+    assert PERSON.address in files["account.json"]
     assert "Asia/Damascus" in files["account.json"]
     assert {game["game"]["name"] for game in json.loads(files["games.json"])} >= {"hers", "of Alice"}
     assert len(json.loads(files["absence.json"])) == 1

@@ -19,7 +19,7 @@ from server.store.models import Mail
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support.at_once import at_once
-from tests.support.invitations import wish
+from tests.support.lobby import wish
 
 pytestmark = [pytest.mark.concurrency, pytest.mark.empty_database]
 LIMITS = Limits(networks=(3, 4, 4), share=4)
@@ -56,7 +56,7 @@ def _trial(_number: int) -> object:
 def test_a_limit_holds_at_once(
     app: Flask, monkeypatch: pytest.MonkeyPatch, deed: Callable[[int], object]
 ) -> None:
-    for module in ("notify", "trials"):
+    for module in ("notify", "visitors"):
         monkeypatch.setattr(f"server.lobby.{module}.FROM_NETWORKS", LIMITS)
 
     def ask(number: int) -> object:

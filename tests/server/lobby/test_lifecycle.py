@@ -28,8 +28,7 @@ from server.store import engine, links, log, outbox, people
 from server.store.models import Mail, Person, Turn
 from server.validation import Guest
 from tests.support.at_once import at_once, wait_until_held_up
-from tests.support.busy_table import elsewhere
-from tests.support.invitations import (
+from tests.support.lobby import (
     ALICE,
     BOB,
     CHARLIE,
@@ -40,13 +39,13 @@ from tests.support.invitations import (
     mails,
     person,
     seats_of,
-    sign_in_token,
     token,
     wish,
 )
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import post, text_of
-from tests.support.pages import look
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import send_waiting, text_of
+from tests.support.neighbour_game import elsewhere
+from tests.support.pages import look, sign_in_token
 
 pytestmark = pytest.mark.usefixtures("app")
 
@@ -74,7 +73,7 @@ def test_it_commits_to_a_seed_when_the_game_is_made(now: datetime) -> None:
 
 def test_the_mail_to_confirm_is_addressed_to_the_name_in_the_request(now: datetime) -> None:
     create.create_game(wish(organiser=Guest("Zoë", "zoe@example.org")), now)
-    assert "Zoë <zoe@example.org>" in [str(message["To"]) for message in post(now)]
+    assert "Zoë <zoe@example.org>" in [str(message["To"]) for message in send_waiting(now)]
 
 
 def test_it_invites_and_seats_the_organiser_when_he_confirms(now: datetime) -> None:
@@ -690,7 +689,7 @@ def test_organisers_invited_to_their_first_game_are_told_what_is_true(
     with engine.transaction() as session:
         for mail in session.scalars(select(Mail).where(Mail.game_id == game_id)):
             mail.kind = kind
-    birds = Pigeons()
+    birds = FakeMailer()
     while deliver(now + timedelta(days=1), birds):
         pass
     (own,) = map(text_of, birds.to(ALICE.address))

@@ -20,8 +20,8 @@ from server.store.models import Block, Game, Link, Mail, Person, Reliability, Se
 from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.invitations import known, person, token
-from tests.support.moderators import outsider
+from tests.support.games import outsider
+from tests.support.lobby import known, person, token
 
 Seating = Callable[..., Table]
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)

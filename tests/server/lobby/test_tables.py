@@ -19,7 +19,7 @@ from server.store import engine
 from server.store.models import Block, Game, Person, Reliability, Seat
 from server.validation import Guest
 from tests.conftest import begun
-from tests.support.invitations import BOB, CHARLIE, DAPHNE, game_of, invited, known, person, token
+from tests.support.lobby import BOB, CHARLIE, DAPHNE, game_of, invited, known, person, token
 
 HOUR, DAY = 3600, timedelta(days=1)
 pytestmark = pytest.mark.usefixtures("app")

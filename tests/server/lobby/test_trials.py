@@ -24,10 +24,10 @@ from server.store.links import SeatAccess
 from server.store.models import Alert, Game, Link, Mail, Person, Turn
 from server.validation import Guest
 from server.web.moderation import issues
-from tests.support.busy_table import elsewhere
-from tests.support.invitations import game_of, mails, seats_of
-from tests.support.mail_servers import Pigeons
-from tests.support.moderators import outsider
+from tests.support.games import outsider
+from tests.support.lobby import game_of, mails, seats_of
+from tests.support.mail_servers import FakeMailer
+from tests.support.neighbour_game import elsewhere
 
 pytestmark = pytest.mark.usefixtures("app")
 ANN = "ann@example.org"
@@ -209,7 +209,7 @@ def test_keeping_it_makes_a_normal_seat(now: datetime) -> None:
     assert game_of(game_id).head == head
     [mail] = mails("turn", Guest("Ann", ANN))
     assert mail.game_id == game_id
-    deliver(now + timedelta(minutes=3), Pigeons())
+    deliver(now + timedelta(minutes=3), FakeMailer())
     assert turn_of(game_id).started_at is not None
     assert visitors.keep(token, "Ann", now) == url  # pressed twice
     assert visitors.end_old(now + timedelta(days=8)) == 0
@@ -257,7 +257,7 @@ def test_one_address_gets_three_of_these_emails_a_day(now: datetime) -> None:
 def test_the_button_works_for_a_day_after_its_email(now: datetime) -> None:
     game_id, _old = started(now)
     token = keep_token(game_id, now)
-    sent, late = Pigeons(), now + timedelta(hours=3)
+    sent, late = FakeMailer(), now + timedelta(hours=3)
     deliver(late, sent)
     assert len(sent.sent) == 1
     with pytest.raises(NoSuchLink):
@@ -268,7 +268,7 @@ def test_the_button_works_for_a_day_after_its_email(now: datetime) -> None:
 def test_an_email_that_is_a_day_late_says_that_its_button_is_gone(now: datetime) -> None:
     game_id, _old = started(now)
     keep_token(game_id, now)
-    sent = Pigeons()
+    sent = FakeMailer()
     deliver(now + timedelta(days=1, seconds=1), sent)
     [mail] = sent.sent
     assert "ask for it again" in str(mail)
@@ -280,7 +280,7 @@ def test_no_email_offers_to_keep_what_was_kept_meanwhile(now: datetime) -> None:
     token = keep_token(game_id, now)
     keep_token(game_id, now + timedelta(minutes=1), "bob@example.org")
     visitors.keep(token, "Ann", now + timedelta(minutes=2))
-    sent = Pigeons()
+    sent = FakeMailer()
     deliver(now + timedelta(hours=2), sent)
     assert not sent.to("bob@example.org")
 
@@ -355,7 +355,7 @@ def test_one_press_keeps_it_with_the_same_link(now: datetime) -> None:
     assert (game_of(game_id).trial, game_of(game_id).head) == (False, head)
     [mail] = mails("turn", Guest("Ann", ANN))
     assert mail.game_id == game_id
-    deliver(now + timedelta(minutes=3), Pigeons())
+    deliver(now + timedelta(minutes=3), FakeMailer())
     assert turn_of(game_id).started_at is not None
     assert visitors.end_old(now + timedelta(days=8)) == 0
 

@@ -20,7 +20,7 @@ from server.demo import free_port
 from server.ops import checks, slow_clients
 from server.store import engine
 from tests.conftest import settings
-from tests.support.web_servers import serving
+from tests.support.servers import serving
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -20,8 +20,8 @@ from server.play.moderation import Newcomer
 from server.store import engine, people
 from server.store.models import Game, Person, Seat, Tenure
 from tests.conftest import NOW, Table
-from tests.support.in_hand import start_clock
-from tests.support.statements import statements
+from tests.support.costs import statements
+from tests.support.games import start_clock
 
 pytestmark = pytest.mark.usefixtures("app")
 Begin = Callable[..., Table]

@@ -20,10 +20,8 @@ from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, outbox, people, totals
 from server.store.models import Game
 from tests.conftest import NOW, Table
-from tests.support.moderators import outsider
-from tests.support.moves import submit
-from tests.support.scheduled_jobs import JOBS, SECONDS
-from tests.support.ticks import TICK, entries, give_to_bots
+from tests.support.games import TICK, entries_by, give_to_bots, outsider, submit
+from tests.support.scheduler import JOBS, SECONDS
 
 Begin = Callable[..., Table]
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -195,13 +193,13 @@ def test_a_bot_does_nothing_when_its_turn_has_gone_since_the_hint(
 
     def late(*words: Any) -> Any:
         happens(game)
-        before[:] = entries(game.id)
+        before[:] = entries_by(game.id)
         return real(*words)
 
     before: list[Any] = []
     monkeypatch.setattr(jobs, "_decide", late)
     assert jobs.tick_bots(NOW) == 0
-    assert entries(game.id) == before
+    assert entries_by(game.id) == before
     with engine.reading() as session:
         assert session.get_one(Game, game.id).quarantine is None
 

@@ -17,9 +17,9 @@ from server.store import statements as store_statements
 from server.store.models import Game, Seat, Snapshot, Turn
 from server.store.statements import TurnRow
 from tests.conftest import NOW, Table
-from tests.support.in_hand import append
+from tests.support.costs import listing, statements
+from tests.support.games import append
 from tests.support.mails import submit
-from tests.support.statements import listing, statements
 
 Begin = Callable[..., Table]
 SETS = [set(chosen) for size in range(4) for chosen in combinations(range(3), size)]

@@ -17,12 +17,12 @@ from server.mail.outgoing.deliver import deliver
 from server.store import engine, links
 from server.store.models import Game, Person, Seat
 from tests.conftest import Table
-from tests.support import every_mail
-from tests.support.mail_servers import Pigeons
-from tests.support.rematches import ended
+from tests.support import mails
+from tests.support.games import url
+from tests.support.lobby import ended
+from tests.support.mail_servers import FakeMailer
 from tests.support.routes import address, routes, visitors
-from tests.support.scene import scene
-from tests.support.tables import url
+from tests.support.visitors import make_visitors
 
 RENAMED = "דנה"
 ISOLATED = re.compile("\u2068[^\u2068\u2069]*\u2069")
@@ -62,7 +62,7 @@ def exposed(page: str) -> list[str]:
 @pytest.mark.empty_database
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_page_isolates_names(app: Flask) -> None:
-    there = scene(app, engine.utc_now())
+    there = make_visitors(app, engine.utc_now())
     with app.app_context():
         rename()
     wrong, pages = set(), 0
@@ -121,12 +121,12 @@ def test_feeds_isolate_names(client: FlaskClient, table: Callable[..., Table]) -
 @pytest.mark.empty_database
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_email_isolates_names(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = scene(app, engine.utc_now())
+    there = make_visitors(app, engine.utc_now())
     monkeypatch.setattr(relevance, "MERGED_INTO", {})
-    birds, wrong = Pigeons(), []
+    birds, wrong = FakeMailer(), []
     with app.app_context():
         with engine.transaction() as session:
-            every_mail.queue(session, there)
+            mails.queue_every_mail(session, there)
         rename()
         while deliver(engine.utc_now(), birds):
             pass

@@ -24,11 +24,11 @@ from server.store.engine import reading, transaction, utc_now
 from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Turn, Word
 from server.validation import Guest
 from tests.conftest import Table
-from tests.support.browser.town import (
+from tests.support.browser.site import (
     KINDS,
     ORDERS,
     Place,
-    Town,
+    Site,
     leave_order,
     moderate,
     play_first,
@@ -36,15 +36,15 @@ from tests.support.browser.town import (
     set_seat,
     set_zone,
 )
-from tests.support.forms import session_of
 from tests.support.game_data import SEATS
-from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, token, wish
-from tests.support.invitations import person as invited_person
+from tests.support.games import make, position, url
+from tests.support.lobby import BOB, CHARLIE, DAPHNE, invited, token, wish
+from tests.support.lobby import person as invited_person
+from tests.support.pages import session_of
 from tests.support.results import count, counted, habits_of, handled
-from tests.support.tables import make, position, url
 from tests.support.talk import word_id
 
-Way = Callable[[Town], Place]
+Way = Callable[[Site], Place]
 
 
 def at(path: str, person: str | None = None, status: int = 200) -> Way:
@@ -65,7 +65,7 @@ def by_link(letter: str, game: str, name: str, purpose: str, rest: str = "", **f
 # ---- pages around the games ----
 
 
-def organise_unconfirmed(_town: Town) -> Place:
+def organise_unconfirmed(_town: Site) -> Place:
     """The organiser's page before the invitations are sent."""
     game_id = create.create_game(wish(organiser=CHARLIE, players=(BOB, DAPHNE)), utc_now())
     return Place(f"/o/{token('organise', CHARLIE, game_id, utc_now())}")
@@ -76,12 +76,12 @@ def trial(slug: str) -> str:
     return f"/t/{visitors.start(slug, 'Guest', utc_now())}"
 
 
-def own_trial(town: Town) -> Place:
+def own_trial(town: Site) -> Place:
     """The table of a visitor who was signed in."""
     return Place(f"/t/{visitors.start('byzanz', 'Guest', utc_now(), None, town.there.person('Sam'))}", "Sam")
 
 
-def keep_page(_town: Town) -> Place:
+def keep_page(_town: Site) -> Place:
     """The button that keeps a visitor's game."""
     path = trial("byzanz")
     with reading() as session:
@@ -94,36 +94,36 @@ def keep_page(_town: Town) -> Place:
         return Place(f"/k/{links.token(link)}")
 
 
-def organise_invited(_town: Town) -> Place:
+def organise_invited(_town: Site) -> Place:
     """The organiser's page after the invitations are sent, before anyone has answered."""
     return Place(f"/o/{invited(utc_now())[1]}")
 
 
-def organise_open(_town: Town) -> Place:
+def organise_open(_town: Site) -> Place:
     """The organiser's page of an open table with a long time control."""
     slow = TimeControl(2 * 86400, 4 * 86400, "67")
     return Place(f"/o/{invited(utc_now(), time_control=slow, players=(), free=3, listed=True)[1]}")
 
 
-def organise_refused(town: Town) -> Place:
+def organise_refused(town: Site) -> Place:
     """The organiser has entered an invalid address."""
     path = f"/o/{town.token('open', 'Hugo', 'organise')}"
     return Place(path, None, {"do": "invite", "seat": "2", "guest": "nobody"}, 422)
 
 
-def pace_refused(town: Town) -> Place:
+def pace_refused(town: Site) -> Place:
     """The organiser has chosen a time control that is none."""
     path = f"/o/{town.token('open', 'Hugo', 'organise')}"
     return Place(path, None, {"do": "pace", "allowance": "1", "bank": "0"}, 422)
 
 
-def invitation_refused(town: Town) -> Place:
+def invitation_refused(town: Site) -> Place:
     """An invited person accepts with an invalid name."""
     path = f"/i/{town.token('open', 'Ida', 'invite')}"
     return Place(path, None, {"answer": "accept", "name": "http://spam.example", "cut": ""}, 422)
 
 
-def account_full(town: Town) -> Place:
+def account_full(town: Site) -> Place:
     """An account with a feed, an absence and games."""
     eve, now = town.there.person("Eve"), utc_now()
     set_zone(eve, "Europe/Berlin")
@@ -133,13 +133,13 @@ def account_full(town: Town) -> Place:
     return Place("/account", "Eve")
 
 
-def account_unknown_zone(town: Town) -> Place:
+def account_unknown_zone(town: Site) -> Place:
     """An account whose stored time zone this machine does not know."""
     set_zone(town.there.person("Frank"), "Atlantis/A_city_that_has_sunk_into_the_sea")
     return Place("/account", "Frank")
 
 
-def group_of_one(town: Town) -> Place:
+def group_of_one(town: Site) -> Place:
     """The results of a game against bots."""
     known(town)
     counted(
@@ -151,7 +151,7 @@ def group_of_one(town: Town) -> Place:
 def answers_of(name: str, place: str) -> Way:
     """A page that says how a person answers, who has missed some decisions and left a game."""
 
-    def way(town: Town) -> Place:
+    def way(town: Site) -> Place:
         person, now = town.there.person(name), utc_now()
         with transaction() as session:
             entries = range(1, 1 + session.get_one(Game, "there").head)
@@ -171,7 +171,7 @@ def answers_of(name: str, place: str) -> Way:
     return way
 
 
-def account_known(town: Town) -> Place:
+def account_known(town: Site) -> Place:
     """An account with a handle and somebody blocked."""
     eve = town.there.person("Eve")
     profiles.choose(eve, "Eudokia", "met", utc_now())
@@ -179,7 +179,7 @@ def account_known(town: Town) -> Place:
     return Place("/account", "Eve")
 
 
-def known(town: Town) -> None:
+def known(town: Site) -> None:
     """Make finished games, counted, of people who are in each page about them."""
     if "known" not in town.places:
         town.places["known"] = Place("/")
@@ -193,14 +193,14 @@ def known(town: Town) -> None:
 def profile(person: str | None) -> Way:
     """A profile, its owner's or somebody else's view of it."""
 
-    def way(town: Town) -> Place:
+    def way(town: Site) -> Place:
         known(town)
         return Place("/p/Anna-Komnene", person)
 
     return way
 
 
-def front_waiting(town: Town) -> Place:
+def front_waiting(town: Site) -> Place:
     """Your games, one of which waits for somebody with a long name, whose clock runs."""
     game, seat = town.first("byzanz", "front-waiting")
     set_seat(game.id, seat, name="A person with a name of forty characters")
@@ -213,14 +213,14 @@ def front_waiting(town: Town) -> Place:
 def about_me(path: str) -> Way:
     """A page about Alice's games."""
 
-    def way(town: Town) -> Place:
+    def way(town: Site) -> Place:
         known(town)
         return Place(path, "Alice")
 
     return way
 
 
-def opponents(town: Town) -> Place:
+def opponents(town: Site) -> Place:
     """The page of a finished game, for one of its players."""
     count(town.over("byzanz"))
     return Place("/g/byzanz-over", "Alice")
@@ -229,7 +229,7 @@ def opponents(town: Town) -> Place:
 def signed_in(path: str, name: str, ago: timedelta, status: int = 200, **fields: str) -> Way:
     """A page that deletes an account, some time after the person has signed in."""
 
-    def way(town: Town) -> Place:
+    def way(town: Site) -> Place:
         person = town.there.person(name)
         session_of(person)
         with transaction() as session:
@@ -243,7 +243,7 @@ def signed_in(path: str, name: str, ago: timedelta, status: int = 200, **fields:
 def address_of(name: str, *, ago: int = 0, status: int = 200, **fields: str) -> Way:
     """The page on which somebody new changes their address, some minutes after they have signed in."""
 
-    def way(_town: Town) -> Place:
+    def way(_town: Site) -> Place:
         mover(name, ago)
         return Place("/account/address", name, fields or None, status)
 
@@ -275,7 +275,7 @@ def changing(
         here: the page is opened in the asker's browser.
     """
 
-    def way(_town: Town) -> Place:
+    def way(_town: Site) -> Place:
         person, now = mover(name), utc_now()
         addresses.ask(person, to, now)
         with reading() as session:
@@ -291,7 +291,7 @@ def changing(
     return way
 
 
-def changing_at_one_table(_town: Town) -> Place:
+def changing_at_one_table(_town: Site) -> Place:
     """Two players of one game cannot have one account."""
     alice, now = mover("Alice"), utc_now()
     addresses.ask(alice, "daphne@example.org", now)
@@ -300,12 +300,12 @@ def changing_at_one_table(_town: Town) -> Place:
         return Place(f"/c/{links.token(session.scalars(theirs.limit(1)).one())}", "Alice")
 
 
-def looked(town: Town) -> Place:
+def looked(town: Site) -> Place:
     """A page that a moderator opened."""
     return Place(f"/m/here/look/{town.there.look}", "Mia")
 
 
-def offered_game(town: Town) -> Table:
+def offered_game(town: Site) -> Table:
     """A game in which one seat is offered, and another player is away."""
     game, seat = town.first("byzanz", "away")
     with reading() as session:
@@ -319,7 +319,7 @@ def offered_game(town: Town) -> Table:
     return game
 
 
-def offered_seat(town: Town) -> str:
+def offered_seat(town: Site) -> str:
     """The game and the number of an offered seat, as in the path of its page."""
     game = offered_game(town)
     with reading() as session:
@@ -328,7 +328,7 @@ def offered_seat(town: Town) -> str:
         )
 
 
-def offered_table(town: Town) -> str:
+def offered_table(town: Site) -> str:
     """The path of the table of a player who is not away there."""
     game = offered_game(town)
     with reading() as session:
@@ -336,7 +336,7 @@ def offered_table(town: Town) -> str:
     return url(game, here)
 
 
-def organise_vacant(town: Town) -> Place:
+def organise_vacant(town: Site) -> Place:
     """The organiser's page of a running game whose players are away."""
     game = offered_game(town)
     with transaction() as session:
@@ -346,7 +346,7 @@ def organise_vacant(town: Town) -> Place:
         return Place(f"/o/{links.token(link)}")
 
 
-def tables_full(town: Town) -> Place:
+def tables_full(town: Site) -> Place:
     """The open tables, an offered seat, and two searches."""
     offered_game(town)
     sam = town.there.person("Sam")
@@ -355,7 +355,7 @@ def tables_full(town: Town) -> Place:
     return Place("/tables?game=byzanz&pace=3600", "Sam")
 
 
-def talked(town: Town) -> Place:
+def talked(town: Site) -> Place:
     """The page of a moderator's look, with what was said."""
     alice, mia, now = town.there.person("Alice"), town.there.person("Mia"), utc_now()
     for text in ("Hello", "Hello again\nand more"):
@@ -365,7 +365,7 @@ def talked(town: Town) -> Place:
     return Place(f"/m/here/look/{seq}", "Mia")
 
 
-def account_muted(town: Town) -> Place:
+def account_muted(town: Site) -> Place:
     """An account from which somebody is muted."""
     game, seat = spoken(town, "byzanz", "s-muted")
     talk.mute(game.people[(seat + 1) % 3], game.id, word_id(game.id, 1))
@@ -501,19 +501,19 @@ AROUND: dict[str, Way] = {
 # ---- pages of games ----
 
 
-def turn(slug: str, kind: str, town: Town) -> Place:
+def turn(slug: str, kind: str, town: Site) -> Place:
     """The player to move, for this question."""
     return Place(url(*town.asked(slug, kind)))
 
 
-def waiting(slug: str, town: Town) -> Place:
+def waiting(slug: str, town: Site) -> Place:
     """Another player is to move."""
     game, seat = town.first(slug, "s-waiting")
     play_first(game, seat)
     return Place(url(game, seat))
 
 
-def chosen(slug: str, town: Town) -> Place:
+def chosen(slug: str, town: Site) -> Place:
     """An option link has preselected an answer."""
     game, seat = town.first(slug, "s-chosen")
     now = position(game.id)
@@ -521,20 +521,20 @@ def chosen(slug: str, town: Town) -> Place:
     return Place(f"{url(game, seat)}?move={move.replace(' ', '+')}")
 
 
-def refused(slug: str, town: Town) -> Place:
+def refused(slug: str, town: Site) -> Place:
     """A move was refused."""
     game, seat = town.first(slug, "s-refused")
     return Place(url(game, seat), None, {"move": "dance", "seen": "1", "request_id": "refused"}, 422)
 
 
-def stale(slug: str, town: Town) -> Place:
+def stale(slug: str, town: Site) -> Place:
     """A move came too late."""
     game, seat = town.first(slug, "s-stale")
     move = play_first(game, seat)
     return Place(url(game, seat), None, {"move": move, "seen": "1", "request_id": "stale"}, 409)
 
 
-def receipt(slug: str, town: Town) -> Place:
+def receipt(slug: str, town: Site) -> Place:
     """The receipt of a move."""
     game, seat = town.first(slug, "s-receipt")
     now = position(game.id)
@@ -542,7 +542,7 @@ def receipt(slug: str, town: Town) -> Place:
     return Place(f"{url(game, seat)}?played={seq}")
 
 
-def spoken(town: Town, slug: str, name: str) -> tuple[Table, int]:
+def spoken(town: Site, slug: str, name: str) -> tuple[Table, int]:
     """The game and the seat to move of a table at which all have said something: long, short, and hidden."""
     game, seat = town.first(slug, name)
     now = utc_now()
@@ -561,19 +561,19 @@ def spoken(town: Town, slug: str, name: str) -> tuple[Table, int]:
     return game, seat
 
 
-def said(slug: str, town: Town, rest: str = "") -> Place:
+def said(slug: str, town: Site, rest: str = "") -> Place:
     """A table at which people talk."""
     game, seat = spoken(town, slug, f"s-said{len(rest)}")
     return Place(url(game, seat) + rest)
 
 
-def unsaid(slug: str, town: Town) -> Place:
+def unsaid(slug: str, town: Site) -> Place:
     """Something was refused that a player wanted to say."""
     game, seat = town.first(slug, "s-unsaid")
     return Place(f"{url(game, seat)}/say", None, {"text": "a" * 501, "request_id": "k"}, 422)
 
 
-def ordered(slug: str, town: Town) -> Place:
+def ordered(slug: str, town: Site) -> Place:
     """A standing order is active."""
     game, seat = town.first(slug, "s-ordered")
     idle = (seat + 1) % SEATS[slug]
@@ -581,7 +581,7 @@ def ordered(slug: str, town: Town) -> Place:
     return Place(url(game, idle))
 
 
-def plan(slug: str, town: Town) -> Place:
+def plan(slug: str, town: Site) -> Place:
     """The sheet of standing orders."""
     game, seat = town.first(slug, "s-plan")
     idle = (seat + 1) % SEATS[slug]
@@ -589,31 +589,31 @@ def plan(slug: str, town: Town) -> Place:
     return Place(f"{url(game, idle)}/orders")
 
 
-def order(slug: str, town: Town, written: str = "", status: int = 200) -> Place:
+def order(slug: str, town: Site, written: str = "", status: int = 200) -> Place:
     """The preview of an order, or why it is refused."""
     game, seat = town.first(slug, "s-order")
     path = f"{url(game, (seat + 1) % SEATS[slug])}/orders"
     return Place(path, None, {"do": "preview", "order": written or ORDERS[slug]}, status)
 
 
-def history(slug: str, town: Town, query: str = "", public: bool = False) -> Place:
+def history(slug: str, town: Site, query: str = "", public: bool = False) -> Place:
     """The history of a running game."""
     game = town.midway(slug)
     path = f"/g/{game.id}" if public else url(game, 0)
     return Place(f"{path}/history{query}")
 
 
-def in_public(slug: str, town: Town) -> Place:
+def in_public(slug: str, town: Site) -> Place:
     """The public page of a running game."""
     return Place(f"/g/{town.midway(slug).id}")
 
 
-def over(slug: str, town: Town, rest: str = "") -> Place:
+def over(slug: str, town: Site, rest: str = "") -> Place:
     """The public page of a finished game."""
     return Place(f"/g/{town.over(slug).id}{rest}")
 
 
-def over_at_the_seat(slug: str, town: Town) -> Place:
+def over_at_the_seat(slug: str, town: Site) -> Place:
     """A seat's page of a finished game."""
     return Place(url(town.over(slug), 0))
 
@@ -649,14 +649,14 @@ def of_game(slug: str) -> dict[str, Way]:
     }
 
 
-def paused(town: Town) -> Place:
+def paused(town: Site) -> Place:
     """A moderator has paused the game."""
     game, seat = town.first("byzanz", "paused")
     moderate(town, game.id, "!pause")
     return Place(url(game, seat))
 
 
-def on_autopilot(town: Town) -> Place:
+def on_autopilot(town: Site) -> Place:
     """This seat is on autopilot, and so is another one."""
     game, seat = town.first("byzanz", "autopilot")
     set_seat(game.id, (seat + 1) % 3, autopilot=True)
@@ -664,21 +664,21 @@ def on_autopilot(town: Town) -> Place:
     return Place(url(game, (seat + 1) % 3))
 
 
-def abandoned(town: Town) -> Place:
+def abandoned(town: Site) -> Place:
     """A moderator has ended the game."""
     game, seat = town.first("byzanz", "abandoned")
     moderate(town, game.id, "!abandon")
     return Place(url(game, seat))
 
 
-def set_aside(town: Town, path: str = "", person: str | None = None, status: int = 409) -> Place:
+def set_aside(town: Site, path: str = "", person: str | None = None, status: int = 409) -> Place:
     """The game is on hold because of an error."""
     game, seat = town.first("byzanz", "aside")
     set_game(game.id, quarantine=quoted("entry 3 does not follow from the ones before it"))
     return Place(f"{path}/{game.id}" if path else url(game, seat), person, None, status)
 
 
-def ended(town: Town, fresh: str, **values: object) -> Table:
+def ended(town: Site, fresh: str, **values: object) -> Table:
     """Return a separate game that a moderator has ended.
 
     Args:
@@ -690,21 +690,21 @@ def ended(town: Town, fresh: str, **values: object) -> Table:
     return game
 
 
-def again_missing(town: Town) -> Place:
+def again_missing(town: Site) -> Place:
     """The form for a new game with those of the last one who can be invited again."""
     game = ended(town, "again-missing", name="A long name for a table, forty characters")
     set_seat(game.id, 1, left=True)
     return Place(f"{url(game, 0)}/again")
 
 
-def again_made(town: Town) -> Place:
+def again_made(town: Site) -> Place:
     """A seat's page of a finished game that another one follows."""
     game = ended(town, "again-made")
     rematch.again(game.id, game.people[1], utc_now())
     return Place(url(game, 0))
 
 
-def over_for_its_organiser(town: Town) -> Place:
+def over_for_its_organiser(town: Site) -> Place:
     """The page of a finished game, with the buttons for the next one."""
     game = town.over("byzanz")
     own_link(game, "organise", game.id)
@@ -717,7 +717,7 @@ def own_link(game: Table, purpose: links.Purpose, game_id: str) -> str:
         return links.token(links.link_for(session, purpose, game.people[0], game_id, utc_now()))
 
 
-def kept_going(town: Town, purpose: links.Purpose) -> Place:
+def kept_going(town: Site, purpose: links.Purpose) -> Place:
     """The organiser's page or invitation of a game that the server offered in their name."""
     game = ended(town, f"again-{purpose}", keep_going=True)
     set_game(game.id, ended_at=utc_now() - rematch.OFFERED_AFTER)
@@ -759,7 +759,7 @@ SPOKEN_AT_NIGHT = [
 """The pages around the games in the other language."""
 
 
-def place_of(town: Town, state: str) -> Place:
+def place_of(town: Site, state: str) -> Place:
     """Return where a state can be seen; the steps to it run only once."""
     if state not in town.places:
         town.places[state] = STATES[state](town)

@@ -16,10 +16,18 @@ from server.play import positions, turns
 from server.play.moderation import Newcomer
 from server.store import engine, links, models, people
 from tests.conftest import NOW, Table
-from tests.support.in_hand import append, start_clock
+from tests.support.games import (
+    append,
+    entries,
+    mails_of,
+    outsider,
+    play_on,
+    position,
+    start_clock,
+    submit,
+    turn_of,
+)
 from tests.support.mails import row
-from tests.support.moderators import outsider
-from tests.support.moves import entries, mails, play_on, position, submit, turn_of
 
 Begin = Callable[..., Table]
 
@@ -138,7 +146,7 @@ def test_a_pause_stops_everything_and_a_resume_opens_turns_anew(table: Begin, mo
     assert (turn.question, turn.opened_seq) == ("bid 1", seq)
     with pytest.raises(Refused, match="moved on"):
         submit(game.id, 0, "pass", seen=1)
-    assert [mail.key for mail in mails("turn")] == ["turn:g1:0:1", f"turn:g1:0:{seq}"]
+    assert [mail.key for mail in mails_of("turn")] == ["turn:g1:0:1", f"turn:g1:0:{seq}"]
 
 
 def test_an_extension_moves_one_deadline(table: Begin, moderator: int) -> None:
@@ -194,8 +202,8 @@ def test_a_new_player_takes_the_seat_and_the_old_link_opens_it_no_more(table: Be
     turn = turn_of(game.id, 0)
     assert turn is not None
     assert turn.opened_seq == seq
-    assert [mail.person_id for mail in mails("replaced")] == [zoe]
-    assert zoe in {mail.person_id for mail in mails("turn")}
+    assert [mail.person_id for mail in mails_of("replaced")] == [zoe]
+    assert zoe in {mail.person_id for mail in mails_of("turn")}
     with pytest.raises(Refused, match="already"):
         act(game, moderator, "!replace 1", newcomer=Newcomer("Zoe", "ZOE@example.org"))
 
@@ -232,7 +240,7 @@ def test_a_fresh_link_ends_the_old_one(table: Begin, moderator: int) -> None:
     with engine.reading() as session:
         assert links.seat_access(session, game.tokens[1], NOW) is None
         assert links.seat_access(session, game.tokens[0], NOW) is not None
-    assert [mail.seat for mail in mails("fresh")] == [1]
+    assert [mail.seat for mail in mails_of("fresh")] == [1]
 
 
 def test_an_abandoned_game_is_over_with_the_scores_as_they_stand(table: Begin, moderator: int) -> None:
@@ -267,7 +275,7 @@ def test_an_unknown_act_is_refused(table: Begin, moderator: int, text: str) -> N
 def test_every_act_is_told_to_the_table_and_kept_with_its_moderator(table: Begin, moderator: int) -> None:
     game = table(3)
     seq = act(game, moderator, "!note", reason="Welcome")
-    assert [mail.person_id for mail in mails("act")] == game.people
+    assert [mail.person_id for mail in mails_of("act")] == game.people
     with engine.reading() as session:
         deed = session.scalars(
             select(models.ModeratorAction).where(models.ModeratorAction.game_id == game.id)
@@ -351,8 +359,8 @@ def test_only_eyes_of_this_table_can_be_lent_even_after_the_end(
 def test_a_replaced_player_is_told_and_the_newcomer_only_once(table: Begin, moderator: int) -> None:
     game = table(3)
     act(game, moderator, "!replace 1", newcomer=Newcomer("Zoe", "zoe@example.org"))
-    assert [mail.person_id for mail in mails("former")] == [game.people[1]]
-    assert [mail.person_id for mail in mails("act")] == [game.people[0], game.people[2]]
+    assert [mail.person_id for mail in mails_of("former")] == [game.people[1]]
+    assert [mail.person_id for mail in mails_of("act")] == [game.people[0], game.people[2]]
 
 
 def test_a_revoked_link_still_stops_mails(table: Begin, moderator: int) -> None:
@@ -390,4 +398,4 @@ def test_a_link_can_be_mailed_again_without_ending_it(table: Begin, moderator: i
     play.moderate(game.id, "!link 1", reason="lost it", person_id=moderator, now=NOW, keep_link=True)
     with engine.reading() as session:
         assert links.seat_access(session, game.tokens[1], NOW) is not None
-    assert [mail.seat for mail in mails("fresh")] == [1]
+    assert [mail.seat for mail in mails_of("fresh")] == [1]

@@ -17,11 +17,10 @@ from server.play.powers import Conflict, Unwarned
 from server.store import engine, log, people
 from server.store.models import ModeratorAction, Seat
 from tests.conftest import NOW, Table
-from tests.support.invitations import everything
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import change, post, text_of
-from tests.support.moderators import appoint
-from tests.support.moves import submit
+from tests.support.games import appoint, submit
+from tests.support.lobby import everything
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import change, send_waiting, text_of
 
 Begin = Callable[..., Table]
 ZOE = Newcomer("Zoe", "zoe@example.org")
@@ -163,7 +162,7 @@ def test_what_the_only_moderator_can_never_do(table: Begin, text: str) -> None:
 def test_a_pause_gives_the_only_moderator_no_fresh_time(table: Begin) -> None:
     game = table(3)
     appoint(game.people[0])
-    post()  # Alice's clock runs
+    send_waiting()  # Alice's clock runs
     with pytest.raises(Conflict, match="more time"):
         act(game, game.people[0], "!pause", warned=True)
     submit(game.id, 0, "pass")
@@ -200,9 +199,9 @@ def test_two_moderators_who_both_play_wait_for_a_third(game: Table) -> None:
 @pytest.mark.parametrize("text", ["!pause", "!autopilot 1 on", "!abandon", "!link 1"])
 def test_every_email_about_it_names_the_moderator(game: Table, text: str) -> None:
     appoint(game.people[0])
-    post()
+    send_waiting()
     act(game, game.people[0], text, warned=True)
-    birds = Pigeons()
+    birds = FakeMailer()
     while deliver.deliver(NOW, birds):
         pass
     letters = [text_of(mail) for mail in birds.sent]

@@ -19,13 +19,9 @@ from server.store import engine, outbox, people
 from server.store.models import Game, Person, Seat
 from server.web.moderation import desk, issues
 from tests.conftest import NOW, Table
-from tests.support.forms import form, send, sign_in
-from tests.support.invitations import everything, invited, mails
-from tests.support.markup import assert_sound, forgotten
-from tests.support.moderators import outsider
-from tests.support.pages import Page, look, read
-from tests.support.stuck_games import MIA, change, entries, moderator, troubled
-from tests.support.tables import make
+from tests.support.games import MIA, change, make, make_moderator, move_texts, outsider, troubled
+from tests.support.lobby import everything, invited, mails
+from tests.support.pages import Page, assert_sound, forgotten, form, look, read, send, sign_in
 
 Begin = Callable[..., Table]
 Town = dict[str, Table]
@@ -39,7 +35,7 @@ def _now(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def mia(client: FlaskClient) -> FlaskClient:
     """Return the browser of a signed-in moderator who has no seat."""
-    moderator(MIA, NOW)
+    make_moderator(MIA, NOW)
     sign_in(client, MIA)
     return client
 
@@ -340,7 +336,7 @@ def asked_for(mia: FlaskClient, path: str) -> int:
 def in_trouble(table: Begin, number: int) -> None:
     """Create another game that shows in several parts of each page."""
     game = table(3, f"t{number}")
-    mia = moderator(MIA, NOW)
+    mia = make_moderator(MIA, NOW)
     play.moderate(game.id, "!autopilot 1 on", reason="x", person_id=mia, now=NOW)
     play.moderate(game.id, "!look all", reason="x", person_id=mia, now=NOW)
     if number % 2:
@@ -382,7 +378,7 @@ def test_a_query_for_each_game_would_be_noticed(
 def test_deeds_are_told_by_moderator_and_by_game(mia: FlaskClient, table: Begin) -> None:
     one, two = table(3, "one"), table(3, "two")
     change(Game, "two", name="The other table")
-    max_id, mia_id = moderator("max@example.org", NOW), moderator(MIA, NOW)
+    max_id, mia_id = make_moderator("max@example.org", NOW), make_moderator(MIA, NOW)
     play.moderate(one.id, "!extend 0 3600", reason="A funeral", person_id=mia_id, now=NOW)
     play.moderate(two.id, "!note", reason="Be kind <b>", person_id=max_id, now=NOW)
     play.moderate(two.id, "!look 1", reason="A complaint", person_id=mia_id, now=NOW + timedelta(hours=1))
@@ -413,7 +409,7 @@ def test_deeds_come_page_by_page(mia: FlaskClient, table: Begin, monkeypatch: py
     monkeypatch.setattr(desk, "PAGE_SIZE", 3)
     game = table(3)
     for number in range(5):
-        play.moderate(game.id, "!note", reason=f"word {number}", person_id=moderator(MIA, NOW), now=NOW)
+        play.moderate(game.id, "!note", reason=f"word {number}", person_id=make_moderator(MIA, NOW), now=NOW)
     first, second = look(mia, "/m/deeds"), look(mia, "/m/deeds?page=2")
     assert re.findall(r"word \d", first.text) == ["word 4", "word 3", "word 2"]
     assert re.findall(r"word \d", second.text) == ["word 1", "word 0"]
@@ -471,7 +467,7 @@ def test_a_moderator_who_sits_acts_with_a_reason_that_the_table_is_mailed(
     action, filled = form(preview, act="bank")
     assert client.post(action or "", data=filled).status_code == 409
     assert client.post(action or "", data=filled | {"warned": "yes"}).status_code == 303
-    assert entries(game.id)[-1] == "!bank 1 10800"
+    assert move_texts(game.id)[-1] == "!bank 1 10800"
     assert {mail.person_id for mail in mails("act")} == set(game.people)
     assert "My own fault" in look(client, f"/t/{game.tokens[1]}/history").text
     sent = filled | {"viewer": "1", "reason": "curious"}
@@ -525,7 +521,7 @@ def every_page(mia: FlaskClient, town: Town) -> Iterator[tuple[str, Page]]:
     send(mia, "/m/well", {"viewer": "1", "reason": "x"}, viewer="0")
     yield "looked", look(mia, "/m/well/look/2")
     yield "looks", look(mia, "/m/well")
-    play.moderate("well", "!abandon", reason="x", person_id=moderator(MIA, NOW), now=NOW)
+    play.moderate("well", "!abandon", reason="x", person_id=make_moderator(MIA, NOW), now=NOW)
     yield "over", look(mia, "/m/well")
 
 

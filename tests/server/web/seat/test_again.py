@@ -15,12 +15,10 @@ from server.play import seats
 from server.store import engine, links
 from server.store.models import Game, Mail, Seat
 from tests.conftest import NOW, Table
-from tests.support.forms import fields, form, log_in
-from tests.support.invitations import everything, game_of, seats_of
+from tests.support.games import url
+from tests.support.lobby import block, ended, everything, game_of, moderator, seats_of, set_game
 from tests.support.mails import change
-from tests.support.pages import Page, look, read, without_ids
-from tests.support.rematches import block, ended, moderator, set_game
-from tests.support.tables import url
+from tests.support.pages import Page, fields, form, log_in, look, read, without_ids
 
 Begin = Callable[..., Table]
 ALL = "Play again with the same people"
