@@ -42,7 +42,7 @@ def running(migrated_file: Path) -> Iterator[BrowserServer]:
 
 
 @pytest.fixture(scope="package")
-def town(running: BrowserServer) -> Site:
+def site(running: BrowserServer) -> Site:
     """Return the games and people behind all pages."""
     return Site(running, make_visitors(running.app, utc_now()))
 

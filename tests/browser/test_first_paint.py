@@ -59,9 +59,9 @@ def needed(page: Page) -> Needed:
 @pytest.mark.parametrize(
     "state", ["front", "byzanz bid", "byzantium put", "empire meld", "byzanz over history"]
 )
-def test_a_page_is_painted_after_two_requests(tab: Callable[..., Tab], town: Site, state: str) -> None:
+def test_a_page_is_painted_after_two_requests(tab: Callable[..., Tab], site: Site, state: str) -> None:
     shown = tab()
-    page = shown.goto(place_of(town, state).path)
+    page = shown.goto(place_of(site, state).path)
     found = needed(page)
     assert len(found.blocking) == 1, found
     assert found.looks == found.blocking
@@ -71,9 +71,9 @@ def test_a_page_is_painted_after_two_requests(tab: Callable[..., Tab], town: Sit
     print(f"{state}: {found.bytes} bytes of HTML, {len(sheet)} of looks")
 
 
-def test_a_script_in_the_way_is_found(tab: Callable[..., Tab], town: Site) -> None:
+def test_a_script_in_the_way_is_found(tab: Callable[..., Tab], site: Site) -> None:
     shown = tab()
-    address = shown.origin + place_of(town, "byzanz bid").path
+    address = shown.origin + place_of(site, "byzanz bid").path
 
     def slower(route: Route) -> None:
         sound = route.fetch()
@@ -88,11 +88,11 @@ def test_all_scripts_together_are_small() -> None:
     assert 0 < sum(path.stat().st_size for path in STATIC.glob("*.js")) < SCRIPTS
 
 
-def test_a_move_is_made_before_the_scripts_have_come(tab: Callable[..., Tab], town: Site) -> None:
+def test_a_move_is_made_before_the_scripts_have_come(tab: Callable[..., Tab], site: Site) -> None:
     shown = tab(size=PHONE)
     waiting: list[Route] = []
     shown.page.route("**/*.js", lambda route: waiting.append(route))  # noqa: PLW0108 - it wants a function
-    game, seat = town.first("byzanz", "no scripts yet")
+    game, seat = site.first("byzanz", "no scripts yet")
     shown.page.goto(shown.origin + url(game, seat), wait_until="commit")
     card = next(card for card in position(game.id).view(seat).hand if card != "merchant")
     shown.page.locator("#play").wait_for()

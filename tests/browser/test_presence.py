@@ -43,9 +43,9 @@ def ask(page: Page) -> None:
 
 
 @pytest.fixture
-def waiting(tab: Tabs, town: Site, request: pytest.FixtureRequest) -> tuple[Page, Table, int]:
+def waiting(tab: Tabs, site: Site, request: pytest.FixtureRequest) -> tuple[Page, Table, int]:
     """Return the open page of a seat, its game and its seat; time stands still unless it is told to pass."""
-    game, seat = town.first("byzanz", request.node.name[-20:])
+    game, seat = site.first("byzanz", request.node.name[-20:])
     page = tab(has_touch=True).goto(url(game, seat))
     page.clock.install()
     page.reload()

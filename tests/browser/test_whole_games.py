@@ -40,7 +40,7 @@ ENOUGH = 5
 @pytest.mark.parametrize(
     "way", [pytest.param(way, marks=pytest.mark.nightly if way in AT_NIGHT else ()) for way in WAYS]
 )
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_a_whole_game(kept: Callable[..., Tab], way: str, pytestconfig: pytest.Config) -> None:
     scripts, kind, luck = WAYS[way]
     slug = way.partition(" ")[0]

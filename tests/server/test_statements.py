@@ -84,8 +84,8 @@ def test_the_email_of_a_turn(game: Table) -> None:
     send_waiting(NOW)
     submit(game.id, 1, "pass")
     with statements(engine.db.engine) as sent, built(engine.db.engine) as unprepared:
-        birds = FakeMailer()
-        assert deliver.deliver(NOW, birds, n=1) == 1
-    assert len(birds.sent) == 1
+        fake_mailer = FakeMailer()
+        assert deliver.deliver(NOW, fake_mailer, n=1) == 1
+    assert len(fake_mailer.sent) == 1
     assert len(sent) <= MAIL, listing(sent)
     assert not unprepared

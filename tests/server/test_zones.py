@@ -137,7 +137,7 @@ def test_every_page_answers_as_if_none_were_set(app: Flask) -> None:
 def test_every_kind_of_email_is_sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     there = make_visitors(app, engine.utc_now())
     monkeypatch.setattr(relevance, "MERGED_INTO", {})  # each by itself
-    birds = FakeMailer()
+    fake_mailer = FakeMailer()
     with app.app_context():
         with engine.transaction() as session:
             mails.queue_every_mail(session, there)
@@ -145,14 +145,14 @@ def test_every_kind_of_email_is_sent(app: Flask, monkeypatch: pytest.MonkeyPatch
         lose()
         noon = engine.utc_now().replace(hour=12) + timedelta(days=2)  # in no quiet hours
         digest.queue_due(noon)
-        while deliver(noon, birds):
+        while deliver(noon, fake_mailer):
             pass
         with engine.reading() as session:
             left = session.query(Mail).filter(Mail.status != "sent", Mail.attempts > 0).all()
             sent = {kind for (kind,) in session.query(Mail.kind).filter_by(status="sent")}
     assert not left, [(mail.kind, mail.error) for mail in left]
     assert sent >= {*mails.KINDS, "digest"} - {"remind", "turn", "timeout", "wish"}, sent
-    assert not [mail for mail in birds.sent if GONE in mail.as_string()]
+    assert not [mail for mail in fake_mailer.sent if GONE in mail.as_string()]
 
 
 def test_a_turn_is_told_and_ends_by_the_tables_zone(table: Begin) -> None:
@@ -162,9 +162,9 @@ def test_a_turn_is_told_and_ends_by_the_tables_zone(table: Begin) -> None:
         session.execute(text("UPDATE person SET quiet_from = 1380, quiet_to = 420"))
     submit("g1", 0, "pass")
     noon_there = NOW.replace(hour=3) + timedelta(days=1)
-    birds = FakeMailer()
-    deliver(noon_there, birds)
-    assert any("(Tokyo)" in mail.as_string() for mail in birds.to("bob@example.org"))
+    fake_mailer = FakeMailer()
+    deliver(noon_there, fake_mailer)
+    assert any("(Tokyo)" in mail.as_string() for mail in fake_mailer.to("bob@example.org"))
     with engine.reading() as session:
         (turn,) = turns.open_turns(session, "g1")
         times = turns.times(session, session.get_one(Game, "g1"), turn)

@@ -41,10 +41,10 @@ def token(kind: str) -> str:
 
 def send_waiting(now: datetime) -> FakeMailer:
     """Send all emails that are due, and return them."""
-    birds = FakeMailer()
-    while deliver(now, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):
         pass
-    return birds
+    return fake_mailer
 
 
 def row(person_id: int) -> Person:

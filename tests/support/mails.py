@@ -72,10 +72,10 @@ def body_of(html: str) -> ElementTree.Element:
 
 
 def send_waiting(now: datetime = NOW) -> list[EmailMessage]:
-    pigeons = FakeMailer()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons.sent
+    return fake_mailer.sent
 
 
 def submit(game_id: str, seat: int, text: str, now: datetime = NOW) -> None:
@@ -271,15 +271,15 @@ def speak(session: Any, made: Visitors) -> None:
 
 def every_mail() -> Iterator[Shown]:
     """Return the HTML of every email that is sent."""
-    birds = FakeMailer()
+    fake_mailer = FakeMailer()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relevance, "MERGED_INTO", {})  # each by itself, told along with no other
-        while deliver.deliver(engine.utc_now(), birds):
+        while deliver.deliver(engine.utc_now(), fake_mailer):
             pass
     with engine.reading() as session:
         sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
     assert sent >= set(KINDS), set(KINDS) - sent
-    for number, message in enumerate(birds.sent):
+    for number, message in enumerate(fake_mailer.sent):
         body = message.get_body(("html",))
         assert body is not None
         yield Shown(f"mail {number}", 200, {}, body.get_content())

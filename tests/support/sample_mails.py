@@ -110,10 +110,10 @@ def talk_address(reply: str, now: datetime = NOW) -> str:
 
 def send_and_return(now: datetime = NOW) -> list[Any]:
     """Send and return all waiting emails."""
-    pigeons = FakeMailer()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons.sent
+    return fake_mailer.sent
 
 
 def moves_of(game_id: str, seat: int) -> list[str]:

@@ -38,10 +38,10 @@ def between(one: int, *others: int) -> set[int]:
 
 def letters(now: object = NOW) -> list[tuple[str, str]]:
     """Send what waits; return the reader and the subject of each email."""
-    birds = FakeMailer()
-    while deliver(now, birds):  # type: ignore[arg-type]
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):  # type: ignore[arg-type]
         pass
-    return [(message["To"].addresses[0].addr_spec, message["Subject"]) for message in birds.sent]
+    return [(message["To"].addresses[0].addr_spec, message["Subject"]) for message in fake_mailer.sent]
 
 
 # ---- the list ----

@@ -44,10 +44,10 @@ def opened(now: datetime) -> tuple[str, str]:
 
 def sent(now: datetime) -> dict[str, str]:
     """Send what waits; return the text of each email by its reader."""
-    birds = FakeMailer()
-    while deliver(now, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):
         pass
-    return {str(message["To"]): text_of(message) for message in birds.sent}
+    return {str(message["To"]): text_of(message) for message in fake_mailer.sent}
 
 
 def test_the_organiser_is_asked_after_two_weeks_and_the_table_ends_after_three(now: datetime) -> None:

@@ -32,10 +32,10 @@ pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]
 
 def delivered(now: datetime) -> list[EmailMessage]:
     """Send all mails that are due, and return them."""
-    birds = FakeMailer()
-    while deliver(now, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):
         pass
-    return birds.sent
+    return fake_mailer.sent
 
 
 def to_strangers(sent: list[EmailMessage]) -> dict[str, list[EmailMessage]]:

@@ -689,17 +689,17 @@ def test_organisers_invited_to_their_first_game_are_told_what_is_true(
     with engine.transaction() as session:
         for mail in session.scalars(select(Mail).where(Mail.game_id == game_id)):
             mail.kind = kind
-    birds = FakeMailer()
-    while deliver(now + timedelta(days=1), birds):
+    fake_mailer = FakeMailer()
+    while deliver(now + timedelta(days=1), fake_mailer):
         pass
-    (own,) = map(text_of, birds.to(ALICE.address))
+    (own,) = map(text_of, fake_mailer.to(ALICE.address))
     assert "A game of Byzanz has been set up for you" in own
     assert ending in own
     assert "keeps going" not in own
     assert "Alice" not in own.split("\n\n")[0]
     page = look(current_app.test_client(), f"/i/{token('invite', ALICE, game_id, now)}").text
     assert "Your game of Byzanz" in page
-    assert all("keeps going" not in text_of(mail) for mail in birds.sent)
+    assert all("keeps going" not in text_of(mail) for mail in fake_mailer.sent)
 
 
 def test_quick_with_start_seats_everybody_uncut(now: datetime) -> None:

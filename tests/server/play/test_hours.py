@@ -33,10 +33,10 @@ one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True
 
 
 def post(now: datetime) -> FakeMailer:
-    pigeons = FakeMailer()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons
+    return fake_mailer
 
 
 def change(kind: type[Any], key: Any, **values: object) -> None:

@@ -48,10 +48,10 @@ def machine(app: Flask) -> Machine:  # noqa: ARG001 - requested for its context
 
 
 def post(now: datetime = NOW) -> FakeMailer:
-    pigeons = FakeMailer()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons
+    return fake_mailer
 
 
 def rows(kind: type[Any]) -> list[Any]:

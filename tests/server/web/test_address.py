@@ -141,17 +141,17 @@ def mailed() -> set[str]:
     """Return every address in the emails that wait, as text and as HTML, and in their headers."""
     create.create_game(wish(), engine.utc_now())
     login.mail_sign_in(ALICE.address, engine.utc_now())
-    birds = FakeMailer()
-    while deliver(engine.utc_now(), birds):
+    fake_mailer = FakeMailer()
+    while deliver(engine.utc_now(), fake_mailer):
         pass
     raw = [
         part.get_content()
-        for mail in birds.sent
+        for mail in fake_mailer.sent
         for part in mail.walk()
         if part.get_content_maintype() == "text"
     ]
-    raw += [mail["List-Unsubscribe"] or "" for mail in birds.sent]
-    assert len(birds.sent) > 5
+    raw += [mail["List-Unsubscribe"] or "" for mail in fake_mailer.sent]
+    assert len(fake_mailer.sent) > 5
     return {html.unescape(link) for text in raw for link in TEXT_LINKS.findall(text)}
 
 

@@ -123,14 +123,14 @@ def test_feeds_isolate_names(client: FlaskClient, table: Callable[..., Table]) -
 def test_every_email_isolates_names(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     there = make_visitors(app, engine.utc_now())
     monkeypatch.setattr(relevance, "MERGED_INTO", {})
-    birds, wrong = FakeMailer(), []
+    fake_mailer, wrong = FakeMailer(), []
     with app.app_context():
         with engine.transaction() as session:
             mails.queue_every_mail(session, there)
         rename()
-        while deliver(engine.utc_now(), birds):
+        while deliver(engine.utc_now(), fake_mailer):
             pass
-    for mail in birds.sent:
+    for mail in fake_mailer.sent:
         text, html = (mail.get_body((kind,)) for kind in ("plain", "html"))
         assert text is not None
         assert html is not None
@@ -138,5 +138,5 @@ def test_every_email_isolates_names(app: Flask, monkeypatch: pytest.MonkeyPatch)
         wrong += [line for line in plain.splitlines() if RENAMED in ISOLATED.sub("", line)]
         wrong += exposed(html.get_content())
         assert "\u2068" not in mail["To"]
-    assert len(birds.sent) > 15
+    assert len(fake_mailer.sent) > 15
     assert not wrong, "\n".join(wrong)

@@ -171,11 +171,11 @@ def mailed(there: Visitors) -> set[str]:
         outbox.enqueue(session, key="m", kind="games", person_id=there.person("Daphne"), now=now)
         outbox.enqueue(session, key="w", kind="wish", person_id=hugo, now=now, details={"games": ["open"]})
         outbox.enqueue(session, key="f", kind="fresh", person_id=hugo, now=now, game_id="open", seat=0)
-    birds = FakeMailer()
-    while deliver(now, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):
         pass
     found: set[str] = set()
-    for message in birds.sent:
+    for message in fake_mailer.sent:
         body = message.get_body(("plain",))
         assert body is not None
         found |= set(re.findall(rf"{BASE}(/\S+)", body.get_content()))

@@ -135,11 +135,11 @@ def test_links_do_not_follow_the_host_that_a_request_claims(database_url: str, h
         daphne = f"/t/{there.tokens['here', 'Daphne']['seat']}"
         fields = {"move": "pass", "seen": "5", "request_id": "r"}
         _not_fooled(there.ask(bare, "POST", daphne, fields, headers={"Host": "mallory.test"}))
-        birds = FakeMailer()
-        while deliver(engine.utc_now(), birds):
+        fake_mailer = FakeMailer()
+        while deliver(engine.utc_now(), fake_mailer):
             pass
-        assert len(birds.sent) > 10
-        for message in birds.sent:
+        assert len(fake_mailer.sent) > 10
+        for message in fake_mailer.sent:
             raw = message.as_bytes().decode()
             assert "mallory" not in raw
             assert set(re.findall(r"https?://[^/\s\"<>]+", raw.replace("=\r\n", ""))) <= {BASE}

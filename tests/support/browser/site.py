@@ -47,7 +47,7 @@ class Site:
     _made: dict[str, tuple[Table, int]] = field(default_factory=dict)
 
     def token(self, game: str, name: str, purpose: str = "seat") -> str:
-        """Return a token of a person in the scene."""
+        """Return a token of a person on this site."""
         return self.there.tokens[game, name][purpose]
 
     def asked(self, slug: str, kind: str, fresh: str = "") -> tuple[Table, int]:
@@ -109,9 +109,9 @@ def leave_order(game: Table, seat: int, slug: str) -> None:
     play.place_order(game.id, seat, ORDERS[slug], now=utc_now())
 
 
-def moderate(town: Site, game_id: str, act: str) -> int:
+def moderate(site: Site, game_id: str, act: str) -> int:
     """Perform a moderator's action and return its seq."""
-    return play.moderate(game_id, act, reason="A word.", person_id=town.there.person("Mia"), now=utc_now())
+    return play.moderate(game_id, act, reason="A word.", person_id=site.there.person("Mia"), now=utc_now())
 
 
 def set_game(game_id: str, **values: object) -> None:

@@ -185,11 +185,11 @@ def test_news_waits_for_a_turn_mail_that_the_mail_server_did_not_take(table: Beg
     moderate(game, "!pause")
     send_waiting(NOW)
     moderate(game, "!resume", reason="on we go")
-    pigeons = FakeMailer(TemporaryFailure("451 busy"))
-    deliver.deliver(NOW, pigeons)
-    assert to(pigeons.sent, "Alice") == []
-    deliver.deliver(NOW + MINUTE, pigeons)
-    (text,) = to(pigeons.sent, "Alice")
+    fake_mailer = FakeMailer(TemporaryFailure("451 busy"))
+    deliver.deliver(NOW, fake_mailer)
+    assert to(fake_mailer.sent, "Alice") == []
+    deliver.deliver(NOW + MINUTE, fake_mailer)
+    (text,) = to(fake_mailer.sent, "Alice")
     assert "“on we go”" in text
     assert send_waiting(NOW + HOUR) == []
 
@@ -310,6 +310,6 @@ def test_a_mail_that_another_told_while_it_was_leased_is_not_sent(
     with engine.transaction() as session:
         outbox.mark_merged(session, [mail.id], NOW)
     monkeypatch.setattr(outbox, "lease", lambda *_: [mail])
-    pigeons = FakeMailer()
-    assert deliver.deliver(NOW, pigeons) == 1
-    assert pigeons.sent == []
+    fake_mailer = FakeMailer()
+    assert deliver.deliver(NOW, fake_mailer) == 1
+    assert fake_mailer.sent == []

@@ -566,11 +566,11 @@ def test_a_lost_connection_spares_the_rest_of_the_batch(table: Begin) -> None:
     game = table(4)
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
-    pigeons = FakeMailer(TemporaryFailure("reset", connection_lost=True))
-    deliver.deliver(NOW, pigeons)
-    assert pigeons.sent == []
-    deliver.deliver(NOW, pigeons)  # the others are due as before, the first one waits a little
-    assert len(pigeons.sent) == 4
+    fake_mailer = FakeMailer(TemporaryFailure("reset", connection_lost=True))
+    deliver.deliver(NOW, fake_mailer)
+    assert fake_mailer.sent == []
+    deliver.deliver(NOW, fake_mailer)  # the others are due as before, the first one waits a little
+    assert len(fake_mailer.sent) == 4
 
 
 @pytest.mark.parametrize("lasts", [False, True])
@@ -590,23 +590,23 @@ def test_a_database_that_does_not_take_the_mark_spares_the_rest_of_the_batch(
 
     marked = outbox.mark_sent
     monkeypatch.setattr(outbox, "mark_sent", mark_sent)
-    pigeons = FakeMailer()
+    fake_mailer = FakeMailer()
     if lasts:
         with pytest.raises(OperationalError):
-            deliver.deliver(NOW, pigeons)
+            deliver.deliver(NOW, fake_mailer)
         assert len(marks) == 2
         monkeypatch.setattr(outbox, "mark_sent", marked)
-    deliver.deliver(NOW, pigeons)
-    assert len(pigeons.sent) == 4
+    deliver.deliver(NOW, fake_mailer)
+    assert len(fake_mailer.sent) == 4
 
 
 def test_one_recipients_4xx_does_not_hold_up_the_others(table: Begin) -> None:
     game = table(4)
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
-    pigeons = FakeMailer(TemporaryFailure("451 mailbox busy"))
-    deliver.deliver(NOW, pigeons)
-    assert len(pigeons.sent) == 4
+    fake_mailer = FakeMailer(TemporaryFailure("451 mailbox busy"))
+    deliver.deliver(NOW, fake_mailer)
+    assert len(fake_mailer.sent) == 4
 
 
 def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Begin) -> None:
@@ -614,8 +614,8 @@ def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Beg
     submit(game.id, 0, "pass")
     with engine.transaction() as session:
         people.get_or_create(session, "mod@example.org", "Mo", NOW).moderator = True
-    pigeons = FakeMailer(PermanentFailure("550 5.1.1 no such user"))
-    deliver.deliver(NOW, pigeons)
+    fake_mailer = FakeMailer(PermanentFailure("550 5.1.1 no such user"))
+    deliver.deliver(NOW, fake_mailer)
     turn = row(Turn, (game.id, 1))
     assert turn.refused == quoted("550 5.1.1 no such user")
     assert turn.due_at is None
@@ -639,14 +639,14 @@ def test_a_refused_reminder_stops_a_clock_that_runs(table: Begin) -> None:
 def test_a_mail_that_comes_back_before_it_is_marked_as_sent_starts_no_clock(table: Begin) -> None:
     game = table(4)
     mail = the_mail(game)
-    pigeons = FakeMailer()
+    fake_mailer = FakeMailer()
 
     def send_and_return(message: Message) -> None:
-        pigeons.sent.append(received(message))
+        fake_mailer.sent.append(received(message))
         assert deliverability.handle_bounce(mail.id, quoted("550 gone"), NOW) is not None
 
-    pigeons.send = send_and_return  # type: ignore[method-assign]
-    deliver.deliver(NOW, pigeons)
+    fake_mailer.send = send_and_return  # type: ignore[method-assign]
+    deliver.deliver(NOW, fake_mailer)
     turn = row(Turn, (game.id, 0))
     assert (turn.refused, turn.started_at, turn.due_at) == (quoted("550 gone"), None, None)
     returned = row(Mail, mail.id)
@@ -733,24 +733,24 @@ def test_a_mailer_that_dies_after_the_server_accepted_sends_one_more_copy_with_t
     table: Begin,
 ) -> None:
     table(4)
-    pigeons = FakeMailer()
+    fake_mailer = FakeMailer()
 
     class Dies(BaseException):
         """Simulate kill -9 as far as the database can tell."""
 
     def send_and_die(message: Message) -> None:
-        pigeons.sent.append(received(message))
+        fake_mailer.sent.append(received(message))
         raise Dies
 
     doomed = FakeMailer()
     doomed.send = send_and_die  # type: ignore[method-assign]
     with pytest.raises(Dies):
         deliver.deliver(NOW, doomed)
-    assert deliver.deliver(NOW + MINUTE, pigeons) == 0
-    assert deliver.deliver(NOW + outbox.LEASE, pigeons) == 1
-    first, second = pigeons.sent
+    assert deliver.deliver(NOW + MINUTE, fake_mailer) == 0
+    assert deliver.deliver(NOW + outbox.LEASE, fake_mailer) == 1
+    first, second = fake_mailer.sent
     assert first["Message-ID"] == second["Message-ID"]
-    assert deliver.deliver(NOW + 9 * outbox.LEASE, pigeons) == 0
+    assert deliver.deliver(NOW + 9 * outbox.LEASE, fake_mailer) == 0
 
 
 def test_a_game_that_does_not_replay_holds_up_no_other(table: Begin) -> None:
@@ -776,9 +776,9 @@ def test_a_slow_batch_ends_before_its_lease_does(table: Begin) -> None:
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
     seconds = iter([0.0, 0.0, 200.0, 400.0, 600.0])
-    pigeons = FakeMailer()
-    deliver.deliver(NOW, pigeons, steady=lambda: next(seconds))
-    assert [message["Date"].datetime for message in pigeons.sent] == [NOW, NOW + timedelta(seconds=200)]
+    fake_mailer = FakeMailer()
+    deliver.deliver(NOW, fake_mailer, steady=lambda: next(seconds))
+    assert [message["Date"].datetime for message in fake_mailer.sent] == [NOW, NOW + timedelta(seconds=200)]
     assert len(send_waiting(NOW + MINUTE)) == 3
 
 

@@ -67,9 +67,9 @@ def test_a_mail_that_was_marked_meanwhile_starts_no_clock_a_second_time(table: B
 def test_no_more_mails_are_leased_than_a_batch_has(table: Begin) -> None:
     game = table(3)
     queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
-    pigeons = FakeMailer()
-    assert deliver.deliver(NOW, pigeons, n=1) == 1
-    assert len(pigeons.sent) == 1
+    fake_mailer = FakeMailer()
+    assert deliver.deliver(NOW, fake_mailer, n=1) == 1
+    assert len(fake_mailer.sent) == 1
 
 
 def test_a_slow_batch_sends_up_to_half_of_its_lease(table: Begin) -> None:
@@ -77,9 +77,9 @@ def test_a_slow_batch_sends_up_to_half_of_its_lease(table: Begin) -> None:
     for number in range(3):
         queue("fresh", game.people[0], f"f{number}", game_id=game.id, details={"purpose": "seat"})
     seconds = iter([0.0, 0.0, 300.0, 300.9, 301.0])
-    pigeons = FakeMailer()
-    assert deliver.deliver(NOW, pigeons, steady=lambda: next(seconds)) == 4
-    dates = [message["Date"].datetime - NOW for message in pigeons.sent]
+    fake_mailer = FakeMailer()
+    assert deliver.deliver(NOW, fake_mailer, steady=lambda: next(seconds)) == 4
+    dates = [message["Date"].datetime - NOW for message in fake_mailer.sent]
     assert dates == [timedelta(0), timedelta(minutes=5), timedelta(minutes=5)]
     assert list(statuses().values()).count("waiting") == 1
     assert len(outbox.lease(NOW, 9)) == 1
@@ -162,14 +162,14 @@ def test_an_email_that_was_sent_while_the_database_was_locked_is_not_sent_again(
             super().send(message)
             ends.append(locked_for(impatient, seconds))
 
-    birds = Meanwhile()
+    fake_mailer = Meanwhile()
     with suppress(*engine.UNAVAILABLE):
-        deliver.deliver(NOW, birds)
+        deliver.deliver(NOW, fake_mailer)
     for end in ends:
         end.join()
     for minutes in (1, 6, 20, 61):
-        deliver.deliver(NOW + minutes * MINUTE, birds)
-    assert len(birds.sent) == 1
+        deliver.deliver(NOW + minutes * MINUTE, fake_mailer)
+    assert len(fake_mailer.sent) == 1
     assert row(Turn, (game.id, 0)).started_at == NOW
 
 
@@ -180,7 +180,7 @@ def test_an_outcome_that_is_not_stored_is_kept_for_longer_than_a_lease(
 ) -> None:
     """The lease is renewed, so that no other mailer sends it; only this one's death makes another copy."""
     game = table(3)
-    birds = FakeMailer(*[answer] if answer else [])
+    fake_mailer = FakeMailer(*[answer] if answer else [])
     mark = {PermanentFailure: "mark_failed", TemporaryFailure: "retry_later"}.get(type(answer), "mark_sent")
 
     def fails(*_words: object) -> bool:
@@ -189,12 +189,12 @@ def test_an_outcome_that_is_not_stored_is_kept_for_longer_than_a_lease(
     with monkeypatch.context() as patch:
         patch.setattr(outbox, mark, fails)
         with pytest.raises(type(trouble)):
-            deliver.deliver(NOW, birds)
+            deliver.deliver(NOW, fake_mailer)
         for minutes in (5, 14, 23):
-            deliver.deliver(NOW + minutes * MINUTE, birds)
+            deliver.deliver(NOW + minutes * MINUTE, fake_mailer)
             assert outbox.lease(NOW + minutes * MINUTE, 5) == [], "another mailer gets it"
     deliver.store_outcomes(NOW + 24 * MINUTE)
-    assert len(birds.sent) == (0 if answer else 1)
+    assert len(fake_mailer.sent) == (0 if answer else 1)
     mail = row(Mail, the_mail(game).id)
     assert mail.status == {PermanentFailure: "failed", TemporaryFailure: "waiting"}.get(type(answer), "sent")
     assert mail.attempts == (1 if isinstance(answer, TemporaryFailure) else 0)
@@ -211,12 +211,12 @@ def test_a_batch_that_meets_a_lock_is_due_as_soon_as_it_ends(table: Begin, impat
             if len(self.sent) == 1:
                 held.enter_context(locked(impatient))
 
-    birds = Meanwhile()
+    fake_mailer = Meanwhile()
     with pytest.raises(engine.UNAVAILABLE):
-        deliver.deliver(NOW, birds)
+        deliver.deliver(NOW, fake_mailer)
     held.close()
-    deliver.deliver(NOW, birds)
-    assert len(birds.sent) == 2
+    deliver.deliver(NOW, fake_mailer)
+    assert len(fake_mailer.sent) == 2
 
 
 def test_a_lock_met_while_an_email_is_written_is_no_failed_attempt(table: Begin, impatient: Flask) -> None:
@@ -240,9 +240,9 @@ def test_a_lock_met_while_an_email_is_written_is_no_failed_attempt(table: Begin,
     assert (mail.attempts, mail.error) == (0, None)
     with engine.reading() as session:
         assert session.scalars(select(Alert)).all() == []
-    birds = FakeMailer()
-    deliver.deliver(NOW, birds)
-    assert len(birds.sent) == 1
+    fake_mailer = FakeMailer()
+    deliver.deliver(NOW, fake_mailer)
+    assert len(fake_mailer.sent) == 1
 
 
 def test_the_outcome_of_a_mail_of_another_database_is_no_outcome_here(

@@ -93,14 +93,14 @@ def sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[EmailMes
     login.mail_sign_in("alice@example.org", made.now)
     monkeypatch.setattr(relevance, "MERGED_INTO", {})  # each by itself
     found: dict[str, list[EmailMessage]] = {}
-    birds = FakeMailer()
-    deliver(engine.utc_now(), birds, 100)
+    fake_mailer = FakeMailer()
+    deliver(engine.utc_now(), fake_mailer, 100)
     play.moderate("there", "!abandon", reason="enough", person_id=made.person("Mia"), now=made.now)
-    while deliver(engine.utc_now(), birds):
+    while deliver(engine.utc_now(), fake_mailer):
         pass
     with engine.reading() as session:
         kinds = [mail.kind for mail in session.query(Mail).where(Mail.status == "sent").order_by(Mail.id)]
-    for message in birds.sent:
+    for message in fake_mailer.sent:
         found.setdefault(str(message["Feedback-ID"]).partition(":")[0], []).append(message)
     assert {*KINDS, "digest", "former", "over", "signin"} <= set(found) == set(kinds)
     return found

@@ -52,10 +52,10 @@ def speak(people: dict[int, str | None]) -> None:
 
 def delivered(now: datetime | None = None) -> list[EmailMessage]:
     """Deliver and return all waiting emails."""
-    birds = FakeMailer()
-    while deliver(now or engine.utc_now(), birds, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver(now or engine.utc_now(), fake_mailer, steady=lambda: 0.0):
         pass
-    return birds.sent
+    return fake_mailer.sent
 
 
 def to(name: str, sent: list[EmailMessage]) -> list[EmailMessage]:

@@ -123,10 +123,10 @@ def test_a_reminder_tells_it_as_well(game: Table) -> None:
 def bobs_email(game: Table) -> tuple[str, int]:
     """Let Alice pass; return the email about Bob's turn without what is random, and its statements."""
     submit(game.id, 0, "pass")
-    birds = FakeMailer()
+    fake_mailer = FakeMailer()
     with statements(engine.db.engine) as sent:
-        assert deliver.deliver(NOW, birds, n=1) == 1
-    (message,) = birds.sent
+        assert deliver.deliver(NOW, fake_mailer, n=1) == 1
+    (message,) = fake_mailer.sent
     random = ("Content-Type", "Return-Path")
     headers = [f"{name}: {value}" for name, value in message.items() if name not in random]
     return RANDOM.sub("·", "\n".join((*headers, text_of(message), html_of(message)))), len(sent)
@@ -447,9 +447,9 @@ def test_what_is_said_while_an_email_is_on_its_way_gets_another(game: Table) -> 
             super().send(message)
             say(game, 2, "two", LATER)
 
-    birds = Slow()
-    deliver.deliver(LATER, birds)
-    assert [re.findall("Charlie: (one|two)", text_of(each)) for each in birds.sent] == [["one"]]
+    fake_mailer = Slow()
+    deliver.deliver(LATER, fake_mailer)
+    assert [re.findall("Charlie: (one|two)", text_of(each)) for each in fake_mailer.sent] == [["one"]]
     assert talk_to("Bob", LATER + HOUR - MINUTE) == []
     (text,) = talk_to("Bob", LATER + HOUR)
     assert re.findall("Charlie: (one|two)", text) == ["two"]
@@ -513,8 +513,8 @@ def test_an_email_about_talk_that_fails_touches_no_turn(game: Table, fault: str)
         "refused": [PermanentFailure(why)],
         "later": [TemporaryFailure(why)],
     }
-    birds = FakeMailer(*faults.get(fault, []))
-    deliver.deliver(LATER, birds)
+    fake_mailer = FakeMailer(*faults.get(fault, []))
+    deliver.deliver(LATER, fake_mailer)
     if fault in ("bounced", "expired"):
         deliverability.handle_bounce(
             mail.id, why, LATER + MINUTE, cause="failed" if fault == "bounced" else "expired"

@@ -178,10 +178,10 @@ def test_a_whole_game_is_played_with_forms_alone(client: FlaskClient, cross: Any
 
 
 def mails() -> list[EmailMessage]:
-    pigeons = FakeMailer()
-    while deliver.deliver(NOW + timedelta(days=2), pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(NOW + timedelta(days=2), fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons.sent
+    return fake_mailer.sent
 
 
 NUMBERS = {slot: str(number) for number, slot in enumerate(SLOTS, 1)}

@@ -36,10 +36,10 @@ def button(html: str) -> dict[str, str]:
 
 
 def mails(now: datetime = NOW) -> list[Any]:
-    pigeons = FakeMailer()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons.sent
+    return fake_mailer.sent
 
 
 @one_database

@@ -201,10 +201,10 @@ def test_every_email_about_it_names_the_moderator(game: Table, text: str) -> Non
     appoint(game.people[0])
     send_waiting()
     act(game, game.people[0], text, warned=True)
-    birds = FakeMailer()
-    while deliver.deliver(NOW, birds):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(NOW, fake_mailer):
         pass
-    letters = [text_of(mail) for mail in birds.sent]
+    letters = [text_of(mail) for mail in fake_mailer.sent]
     assert len(letters) >= 3
     assert [letter for letter in letters if "the moderator, who plays seat 1" not in letter] == []
 

@@ -73,11 +73,11 @@ def test_no_trace_of_name_or_address_stays(client: FlaskClient, zeno: int) -> No
         assert session.query(BrowserSession).filter_by(person_id=zeno).count() == 0
         assert session.query(Alert).filter_by(key="another").count() == 1
     assert client.get("/account").status_code == 303
-    birds = FakeMailer()
-    while deliver(NOW, birds):
+    fake_mailer = FakeMailer()
+    while deliver(NOW, fake_mailer):
         pass
-    assert not traces("".join(str(message) for message in birds.sent))
-    assert {message["To"].addresses[0].addr_spec for message in birds.sent} >= {ALICE.address}
+    assert not traces("".join(str(message) for message in fake_mailer.sent))
+    assert {message["To"].addresses[0].addr_spec for message in fake_mailer.sent} >= {ALICE.address}
 
 
 def test_what_an_erased_person_said_and_noted_goes_with_them(zeno: int) -> None:
