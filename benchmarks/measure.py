@@ -41,7 +41,7 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import MailServer, Message, Transport
 from server.store import engine
 from server.store.models import Mail, Person, Seat
-from tests.support.statements import executed
+from tests.support.costs import executed
 
 WORKERS = 2
 """Processes of `byzanz web`, which is its default."""

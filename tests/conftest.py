@@ -28,7 +28,7 @@ from server.store import engine, links, log, people, processes, totals
 from server.store.models import Game, Link, LinkPurpose, Person, Seat
 from server.web.game import pages as game_pages
 from server.web.http import limiter
-from tests.support import busy_table
+from tests.support import neighbour_game
 from tests.support.databases import (
     MEMORY,
     SECRET,
@@ -121,7 +121,7 @@ def busy_file(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """Return the path of an SQLite file with all tables and the busy table, to be copied."""
     path = tmp_path_factory.mktemp("sqlite") / "busy.db"
     shutil.copy(migrated_file, path)
-    busy_table.fill(create_app(settings(f"sqlite:///{path}")))
+    neighbour_game.fill(create_app(settings(f"sqlite:///{path}")))
     return path
 
 
@@ -147,7 +147,7 @@ def postgres_clone(postgres: str) -> Iterator[PostgresClone]:
     """Return the database of this worker: a clone of one with the busy table, to be reset before each use."""
     with postgres_database(postgres) as template:
         migrate(template)
-        busy_table.fill(create_app(settings(template)))
+        neighbour_game.fill(create_app(settings(template)))
         with PostgresClone(postgres, template) as clone:
             yield clone
 
@@ -256,7 +256,7 @@ def app(
         try:
             yield made
             engine.db.session.remove()
-            changed = busy_table.changes()
+            changed = neighbour_game.changes()
         finally:
             engine.db.engine.dispose()  # the next database has the same URL
             made.config.clear()

@@ -1,6 +1,6 @@
 """Plain rows of the tables that a move reads and writes: what the ORM would build costs more than the move itself.
 
-The fields of each row are columns of its model, in the same order (tests/server/store/test_table.py).
+The fields of each row are columns of its model, in the same order (tests/server/play/test_game.py).
 """
 
 from __future__ import annotations

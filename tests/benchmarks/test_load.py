@@ -10,7 +10,7 @@ from byzanz.rules import ALL
 from server.play import history
 from server.store import engine
 from server.store.models import Game
-from tests.support.scheduled_jobs import JOBS
+from tests.support.scheduler import JOBS
 
 
 def test_a_script_is_a_whole_legal_game() -> None:

@@ -15,10 +15,10 @@ from playwright.sync_api import Browser, sync_playwright
 
 from server.store.engine import utc_now
 from tests.conftest import copied
-from tests.support.browser.house import House, house
-from tests.support.browser.tabs import ARGS, Tab, opened
-from tests.support.browser.town import Town
-from tests.support.scene import scene
+from tests.support.browser.chromium import ARGS, Tab, opened
+from tests.support.browser.server import BrowserServer, browser_server
+from tests.support.browser.site import Site
+from tests.support.visitors import make_visitors
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -35,16 +35,16 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def running(migrated_file: Path) -> Iterator[House]:
+def running(migrated_file: Path) -> Iterator[BrowserServer]:
     """Return the server that all tests share, with an initially empty database; create games with unique ids."""
-    with copied(migrated_file) as url, house(url) as made:
+    with copied(migrated_file) as url, browser_server(url) as made:
         yield made
 
 
 @pytest.fixture(scope="package")
-def town(running: House) -> Town:
+def site(running: BrowserServer) -> Site:
     """Return the games and people behind all pages."""
-    return Town(running, scene(running.app, utc_now()))
+    return Site(running, make_visitors(running.app, utc_now()))
 
 
 @pytest.fixture(scope="package")
@@ -57,7 +57,7 @@ def shots() -> Path | None:
 
 
 @pytest.fixture
-def tab(chromium: Browser, running: House, shots: Path | None) -> Iterator[Callable[..., Tab]]:
+def tab(chromium: Browser, running: BrowserServer, shots: Path | None) -> Iterator[Callable[..., Tab]]:
     """Return a function that opens fresh tabs (see `tabs.opened`); an error recorded in one fails the test."""
     made: list[Tab] = []
 
@@ -72,7 +72,7 @@ def tab(chromium: Browser, running: House, shots: Path | None) -> Iterator[Calla
 
 
 @pytest.fixture(scope="package")
-def windows(chromium: Browser, running: House, shots: Path | None) -> Iterator[dict[bool, Tab]]:
+def windows(chromium: Browser, running: BrowserServer, shots: Path | None) -> Iterator[dict[bool, Tab]]:
     """Return the tabs that `kept` reuses, by whether scripts run."""
     made = {
         scripts: opened(chromium, running, shots, scripts=scripts, language=None) for scripts in (True, False)
@@ -83,7 +83,7 @@ def windows(chromium: Browser, running: House, shots: Path | None) -> Iterator[d
 
 
 @pytest.fixture
-def kept(windows: dict[bool, Tab], running: House) -> Iterator[Callable[..., Tab]]:
+def kept(windows: dict[bool, Tab], running: BrowserServer) -> Iterator[Callable[..., Tab]]:
     """Return a function that hands out a used tab without cookies; a fresh one costs as much as three pages.
 
     Use it for tests that only look and click. Tests that route, listen or add scripts take a fresh `tab`.

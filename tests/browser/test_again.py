@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
+from tests.support.browser.chromium import Tab
+from tests.support.browser.site import Site, set_seat
 from tests.support.browser.states import ended
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town, set_seat
-from tests.support.tables import url
+from tests.support.games import url
 
 Tabs = Callable[..., Tab]
 SHEETS = "[...document.styleSheets].map((sheet) => sheet.href).join()"
 
 
-def test_the_form_has_its_stylesheet_and_counts_those_invited_again(tab: Tabs, town: Town) -> None:
-    game = ended(town, "again-sheet")
+def test_the_form_has_its_stylesheet_and_counts_those_invited_again(tab: Tabs, site: Site) -> None:
+    game = ended(site, "again-sheet")
     set_seat(game.id, 1, left=True)
     page = tab().goto(url(game, 0))
     page.get_by_role("button", name="Play again with the same people").click()
@@ -30,8 +30,8 @@ def test_the_form_has_its_stylesheet_and_counts_those_invited_again(tab: Tabs, t
     expect(page.get_by_label("Invite Charlie")).to_be_visible()
 
 
-def test_the_organisers_page_is_loaded_as_well(tab: Tabs, town: Town) -> None:
-    game = ended(town, "again-loaded")
+def test_the_organisers_page_is_loaded_as_well(tab: Tabs, site: Site) -> None:
+    game = ended(site, "again-loaded")
     page = tab().goto(url(game, 0))
     page.evaluate("window.untouched = true")
     page.get_by_role("button", name="Play again with the same people").dblclick()

@@ -8,10 +8,10 @@ from math import dist
 
 import pytest
 
+from tests.support.browser.chromium import Tab
+from tests.support.browser.site import Site
 from tests.support.browser.states import place_of
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
-from tests.support.tables import position, url
+from tests.support.games import position, url
 
 PHONE, DESK = (390, 844), (1280, 900)
 BROKEN = """
@@ -35,8 +35,8 @@ COUNT = """() => document.querySelectorAll("main use[href*='/static/']").length"
 
 @pytest.mark.parametrize("state", ["byzanz bid", "byzantium put", "empire meld"])
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_every_card_is_drawn(kept: Callable[..., Tab], town: Town, state: str, language: str) -> None:
-    place = place_of(town, state)
+def test_every_card_is_drawn(kept: Callable[..., Tab], site: Site, state: str, language: str) -> None:
+    place = place_of(site, state)
     page = kept(place.person, language).goto(place.path)
     page.wait_for_load_state("networkidle")
     assert page.evaluate(COUNT) > 5
@@ -45,9 +45,9 @@ def test_every_card_is_drawn(kept: Callable[..., Tab], town: Town, state: str, l
 
 @pytest.mark.parametrize("language", ["en", "de", "nl"])
 def test_cards_of_empire_stand_in_rows_with_whole_names(
-    kept: Callable[..., Tab], town: Town, language: str
+    kept: Callable[..., Tab], site: Site, language: str
 ) -> None:
-    place = place_of(town, "empire meld")
+    place = place_of(site, "empire meld")
     page = kept(place.person, language).goto(place.path)
     for (wide, high), least in ((PHONE, 3), (DESK, 5)):
         page.set_viewport_size({"width": wide, "height": high})
@@ -56,8 +56,8 @@ def test_cards_of_empire_stand_in_rows_with_whole_names(
         assert page.evaluate(BROKEN) == []
 
 
-def test_places_on_the_cross_are_a_thumb_apart_on_a_phone(kept: Callable[..., Tab], town: Town) -> None:
-    game = town.midway("byzantium")
+def test_places_on_the_cross_are_a_thumb_apart_on_a_phone(kept: Callable[..., Tab], site: Site) -> None:
+    game = site.midway("byzantium")
     seat = min(position(game.id).awaited)
     page = kept().goto(url(game, seat))
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})

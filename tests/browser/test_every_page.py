@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.browser.judges import axe, contrast, looks, unfold
+from tests.support.browser.chromium import Tab
+from tests.support.browser.page_checks import axe, contrast, looks, unfold
+from tests.support.browser.site import Site
 from tests.support.browser.states import AROUND, SPOKEN, SPOKEN_AT_NIGHT, STATES, place_of
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
-from tests.support.markup import drawn
+from tests.support.pages import drawn
 
 NARROW, PHONE, DESK = 320, 390, 1280
 """Widths of windows."""
@@ -39,24 +39,24 @@ checked: set[tuple[str, str]] = set()
 """The languages and templates around the games that the engine has looked at; at night, it looks at every state."""
 
 
-def visit(kept: Callable[..., Tab], town: Town, state: str, width: int, language: str = "en") -> Tab:
+def visit(kept: Callable[..., Tab], site: Site, state: str, width: int, language: str = "en") -> Tab:
     """A tab that shows this state."""
-    place = place_of(town, state)
+    place = place_of(site, state)
     shown = kept(place.person, language)
     shown.page.set_viewport_size({"width": width, "height": 800})
     if place.fields is None:
         shown.goto(place.path, place.status)
     else:
-        shown.send(place.path, {"csrf_token": town.there.csrf(), **place.fields}, place.status)
+        shown.send(place.path, {"csrf_token": site.there.csrf(), **place.fields}, place.status)
     return shown
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_everybody_can_use_every_page(
-    kept: Callable[..., Tab], town: Town, state: str, pytestconfig: pytest.Config
+    kept: Callable[..., Tab], site: Site, state: str, pytestconfig: pytest.Config
 ) -> None:
-    with drawn(town.house.app) as templates:
-        shown = visit(kept, town, state, DESK)
+    with drawn(site.house.app) as templates:
+        shown = visit(kept, site, state, DESK)
     page, new = shown.page, frozenset(templates) not in parts or pytestconfig.getoption("nightly")
     if state in SHOWN:
         shown.shot(f"{state}-{DESK}-light")
@@ -81,10 +81,10 @@ def test_everybody_can_use_every_page(
     [*SPOKEN, *(pytest.param(*other, marks=pytest.mark.nightly) for other in SPOKEN_AT_NIGHT)],
 )
 def test_every_page_in_every_language(
-    kept: Callable[..., Tab], town: Town, language: str, state: str, pytestconfig: pytest.Config
+    kept: Callable[..., Tab], site: Site, language: str, state: str, pytestconfig: pytest.Config
 ) -> None:
-    with drawn(town.house.app) as templates:
-        page = visit(kept, town, state, NARROW, language).page
+    with drawn(site.house.app) as templates:
+        page = visit(kept, site, state, NARROW, language).page
     assert page.get_attribute("html", "lang") == language
     unfold(page)
     faults = looks(page)

@@ -10,11 +10,11 @@ import pytest
 from playwright.sync_api import Page, Route
 
 import server
-from tests.support.browser.hands import Pointer, make_move
+from tests.support.browser.chromium import PHONE, Tab
+from tests.support.browser.playing import Pointer, make_move
+from tests.support.browser.site import Site
 from tests.support.browser.states import place_of
-from tests.support.browser.tabs import PHONE, Tab
-from tests.support.browser.town import Town
-from tests.support.tables import entries, position, url
+from tests.support.games import count_entries, position, url
 
 STATIC = Path(server.__file__).parent / "static"
 CSS, SCRIPTS, HTML = 40_000, 24_000, 60_000
@@ -59,9 +59,9 @@ def needed(page: Page) -> Needed:
 @pytest.mark.parametrize(
     "state", ["front", "byzanz bid", "byzantium put", "empire meld", "byzanz over history"]
 )
-def test_a_page_is_painted_after_two_requests(tab: Callable[..., Tab], town: Town, state: str) -> None:
+def test_a_page_is_painted_after_two_requests(tab: Callable[..., Tab], site: Site, state: str) -> None:
     shown = tab()
-    page = shown.goto(place_of(town, state).path)
+    page = shown.goto(place_of(site, state).path)
     found = needed(page)
     assert len(found.blocking) == 1, found
     assert found.looks == found.blocking
@@ -71,9 +71,9 @@ def test_a_page_is_painted_after_two_requests(tab: Callable[..., Tab], town: Tow
     print(f"{state}: {found.bytes} bytes of HTML, {len(sheet)} of looks")
 
 
-def test_a_script_in_the_way_is_found(tab: Callable[..., Tab], town: Town) -> None:
+def test_a_script_in_the_way_is_found(tab: Callable[..., Tab], site: Site) -> None:
     shown = tab()
-    address = shown.origin + place_of(town, "byzanz bid").path
+    address = shown.origin + place_of(site, "byzanz bid").path
 
     def slower(route: Route) -> None:
         sound = route.fetch()
@@ -88,15 +88,15 @@ def test_all_scripts_together_are_small() -> None:
     assert 0 < sum(path.stat().st_size for path in STATIC.glob("*.js")) < SCRIPTS
 
 
-def test_a_move_is_made_before_the_scripts_have_come(tab: Callable[..., Tab], town: Town) -> None:
+def test_a_move_is_made_before_the_scripts_have_come(tab: Callable[..., Tab], site: Site) -> None:
     shown = tab(size=PHONE)
     waiting: list[Route] = []
     shown.page.route("**/*.js", lambda route: waiting.append(route))  # noqa: PLW0108 - it wants a function
-    game, seat = town.first("byzanz", "no scripts yet")
+    game, seat = site.first("byzanz", "no scripts yet")
     shown.page.goto(shown.origin + url(game, seat), wait_until="commit")
     card = next(card for card in position(game.id).view(seat).hand if card != "merchant")
     shown.page.locator("#play").wait_for()
-    before = entries(game.id)
+    before = count_entries(game.id)
     make_move(Pointer(shown.page), f"bid {card}", by_cards=True)
     assert waiting
-    assert entries(game.id) > before
+    assert count_entries(game.id) > before

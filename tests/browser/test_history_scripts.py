@@ -7,21 +7,21 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.support.browser.tabs import DESK, PHONE, Tab
-from tests.support.browser.town import Town
-from tests.support.tables import entries
+from tests.support.browser.chromium import DESK, PHONE, Tab
+from tests.support.browser.site import Site
+from tests.support.games import count_entries
 
 Tabs = Callable[..., Tab]
 MARK = "window.untouched = true"
 """Told to a page once: it is gone when the page was loaded again."""
 
 
-def opened(tab: Tabs, town: Town, at: int, **how: object) -> tuple[Page, int]:
+def opened(tab: Tabs, site: Site, at: int, **how: object) -> tuple[Page, int]:
     """Return a finished game's page at this entry, and the newest entry."""
-    game = town.over("byzanz")
+    game = site.over("byzanz")
     page = tab(**how).goto(f"/g/{game.id}/history?at={at}")
     page.evaluate(MARK)
-    return page, entries(game.id)
+    return page, count_entries(game.id)
 
 
 def expect_entry(page: Page, at: int) -> None:
@@ -32,8 +32,8 @@ def expect_entry(page: Page, at: int) -> None:
     assert page.evaluate("window.untouched") is True
 
 
-def test_keys_links_and_the_slider_step_without_a_reload(tab: Tabs, town: Town) -> None:
-    page, last = opened(tab, town, 20, size=DESK)
+def test_keys_links_and_the_slider_step_without_a_reload(tab: Tabs, site: Site) -> None:
+    page, last = opened(tab, site, 20, size=DESK)
     page.keyboard.press("ArrowRight")
     expect_entry(page, 21)
     page.keyboard.press("ArrowLeft")
@@ -57,8 +57,8 @@ def test_keys_links_and_the_slider_step_without_a_reload(tab: Tabs, town: Town) 
     expect_entry(page, 5)
 
 
-def test_the_log_scrolls_beside_the_table(tab: Tabs, town: Town) -> None:
-    page, _last = opened(tab, town, 60, size=DESK)
+def test_the_log_scrolls_beside_the_table(tab: Tabs, site: Site) -> None:
+    page, _last = opened(tab, site, 60, size=DESK)
     table, log = (page.locator(what).bounding_box() for what in (".replay .board", ".entries"))
     assert table is not None
     assert log is not None
@@ -67,8 +67,8 @@ def test_the_log_scrolls_beside_the_table(tab: Tabs, town: Town) -> None:
     expect(page.locator(".log > .at")).to_be_in_viewport()
 
 
-def test_on_a_phone_the_steps_stay_in_reach(tab: Tabs, town: Town) -> None:
-    page, _last = opened(tab, town, 20, size=PHONE)
+def test_on_a_phone_the_steps_stay_in_reach(tab: Tabs, site: Site) -> None:
+    page, _last = opened(tab, site, 20, size=PHONE)
     for down in (0, 5000):
         page.mouse.wheel(0, down)
         for rel in ("first", "prev", "next", "last"):
@@ -79,8 +79,8 @@ def test_on_a_phone_the_steps_stay_in_reach(tab: Tabs, town: Town) -> None:
         expect(page.locator(".near", has_text=f"{beside} ·")).to_be_visible()
 
 
-def test_without_scripts_the_steps_are_links(tab: Tabs, town: Town) -> None:
-    game = town.over("byzanz")
+def test_without_scripts_the_steps_are_links(tab: Tabs, site: Site) -> None:
+    game = site.over("byzanz")
     page = tab(size=DESK, scripts=False).goto(f"/g/{game.id}/history?at=20")
     page.locator("a[rel=next]").click()
     expect(page.locator(".moments p")).to_contain_text("Entry 21 of")
@@ -89,8 +89,8 @@ def test_without_scripts_the_steps_are_links(tab: Tabs, town: Town) -> None:
     expect(page.locator(".moments p")).to_contain_text("Entry 30 of")
 
 
-def test_on_a_phone_the_stepper_is_one_row_and_the_entry_stays_in_sight(tab: Tabs, town: Town) -> None:
-    page, _last = opened(tab, town, 20, size=(390, 844))
+def test_on_a_phone_the_stepper_is_one_row_and_the_entry_stays_in_sight(tab: Tabs, site: Site) -> None:
+    page, _last = opened(tab, site, 20, size=(390, 844))
     bar, said = page.locator(".moments"), page.locator("#said")
     height = bar.evaluate("item => item.offsetHeight")
     assert height < 64

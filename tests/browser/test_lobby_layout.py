@@ -9,11 +9,10 @@ from playwright.sync_api import FloatRect, Locator, Page
 
 from server.store.engine import utc_now
 from tests.conftest import begun
+from tests.support.browser.chromium import Tab
+from tests.support.browser.site import Site
 from tests.support.browser.states import place_of
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
-from tests.support.in_hand import start_clock
-from tests.support.tables import make, position
+from tests.support.games import make, position, start_clock
 
 Kept = Callable[..., Tab]
 PHONE, SMALL, DESK = (390, 844), (320, 640), (1280, 900)
@@ -25,9 +24,9 @@ ON_TOP = """(item) => {
 """Whether nothing covers the middle of an element."""
 
 
-def opened(kept: Kept, town: Town, state: str, size: tuple[int, int]) -> Page:
+def opened(kept: Kept, site: Site, state: str, size: tuple[int, int]) -> Page:
     """Return a page around the games in a window of this size."""
-    place = place_of(town, state)
+    place = place_of(site, state)
     tab = kept(place.person, "en")
     tab.page.set_viewport_size({"width": size[0], "height": size[1]})
     return tab.goto(place.path, place.status)
@@ -47,7 +46,7 @@ def bottom(found: Locator) -> float:
 
 @pytest.mark.parametrize("size", [PHONE, SMALL, DESK])
 def test_each_of_ones_games_is_one_link_and_its_clock_fits(
-    kept: Kept, town: Town, size: tuple[int, int]
+    kept: Kept, site: Site, size: tuple[int, int]
 ) -> None:
     game = begun(2, f"clock-{size[0]}", utc_now(), slug="empire")
     asked = sorted(position(game.id).awaited)
@@ -55,7 +54,7 @@ def test_each_of_ones_games_is_one_link_and_its_clock_fits(
         make(game, 0, str(position(game.id).rules.moves(position(game.id).state, 0)[0]), at=utc_now())
         asked = [1]
     start_clock(game.id, asked[0], utc_now())
-    page = opened(kept, town, "front signed in", size)
+    page = opened(kept, site, "front signed in", size)
     assert page.evaluate(WIDE) == size[0]
     rows = page.locator(".mine li")
     mine = [row for row in rows.all() if "left (" in row.inner_text()]
@@ -76,9 +75,9 @@ def test_each_of_ones_games_is_one_link_and_its_clock_fits(
     ("state", "size"), [("tables", PHONE), ("tables signed in", SMALL), ("front", PHONE)]
 )
 def test_on_a_phone_the_button_of_a_table_squeezes_no_text(
-    kept: Kept, town: Town, state: str, size: tuple[int, int]
+    kept: Kept, site: Site, state: str, size: tuple[int, int]
 ) -> None:
-    page = opened(kept, town, state, size)
+    page = opened(kept, site, state, size)
     rows = page.locator(".offer").all()
     assert rows
     for row in rows:
@@ -90,9 +89,9 @@ def test_on_a_phone_the_button_of_a_table_squeezes_no_text(
 
 @pytest.mark.parametrize("state", ["tables", "front"])
 def test_on_a_desktop_the_button_of_a_table_stands_beside_the_text(
-    kept: Kept, town: Town, state: str
+    kept: Kept, site: Site, state: str
 ) -> None:
-    page = opened(kept, town, state, DESK)
+    page = opened(kept, site, state, DESK)
     for row in page.locator("section:not(.side *) .offer").all():
         text, button = box(row.locator("div")), box(row.locator(".button"))
         assert button["x"] >= text["x"] + text["width"]
@@ -100,9 +99,9 @@ def test_on_a_desktop_the_button_of_a_table_stands_beside_the_text(
 
 @pytest.mark.parametrize("state", ["invitation", "join", "join signed in"])
 def test_on_a_phone_the_cards_and_the_button_of_a_free_seat_are_in_the_first_screen(
-    kept: Kept, town: Town, state: str
+    kept: Kept, site: Site, state: str
 ) -> None:
-    page = opened(kept, town, state, PHONE)
+    page = opened(kept, site, state, PHONE)
     assert page.locator(".cover").is_visible()
     button = page.locator(".button.primary")
     assert bottom(page.locator(".cover")) < box(button)["y"]
@@ -111,9 +110,9 @@ def test_on_a_phone_the_cards_and_the_button_of_a_free_seat_are_in_the_first_scr
 
 @pytest.mark.parametrize("size", [PHONE, SMALL, DESK])
 def test_the_settings_are_saved_from_wherever_one_is_and_no_field_is_behind_the_button(
-    kept: Kept, town: Town, size: tuple[int, int]
+    kept: Kept, site: Site, size: tuple[int, int]
 ) -> None:
-    page = opened(kept, town, "account", size)
+    page = opened(kept, site, "account", size)
     save = page.get_by_role("button", name="Save", exact=True)
     for field in page.locator(".settings :is(input:not([type=hidden]), select)").all():
         field.focus()

@@ -16,11 +16,11 @@ from server.lobby import create
 from server.store import engine, outbox
 from server.store.models import Mail, Person
 from tests.conftest import begun, copied, settings
-from tests.support.browser import judges
-from tests.support.browser.tabs import Scheme
-from tests.support.every_mail import KINDS, mails, queue
-from tests.support.invitations import wish
-from tests.support.scene import scene
+from tests.support.browser import page_checks
+from tests.support.browser.chromium import Scheme
+from tests.support.lobby import wish
+from tests.support.mails import KINDS, every_mail, queue_every_mail
+from tests.support.visitors import make_visitors
 
 WIDTHS = (320, 640)
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
@@ -37,9 +37,9 @@ def letters(request: pytest.FixtureRequest, migrated_file: Path) -> list[str]:
     with copied(migrated_file) as url:
         app = create_app(settings(url))
         with app.app_context():
-            there = scene(app, engine.utc_now())
+            there = make_visitors(app, engine.utc_now())
             with engine.transaction() as session:
-                queue(session, there)
+                queue_every_mail(session, there)
             tables = [
                 begun(friends, f"mail-{slug}", engine.utc_now(), slug=slug)
                 for slug, friends in (("byzanz", 4), ("byzantium", 3), ("empire", 2))
@@ -54,7 +54,7 @@ def letters(request: pytest.FixtureRequest, migrated_file: Path) -> list[str]:
                 session.get_one(Person, awaits).cadence = "digest"
                 outbox.enqueue(session, key=key, kind="digest", person_id=awaits, now=engine.utc_now())
                 session.execute(update(Person).values(language=request.param))
-            drawn = [shown.html for shown in mails()]
+            drawn = [shown.html for shown in every_mail()]
             with engine.reading() as session:
                 sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
             assert sent >= {*KINDS, *MORE}
@@ -81,7 +81,7 @@ def readers(chromium: Browser) -> Iterator[dict[tuple[int, str], Page]]:
 def faults(page: Page, html: str, colours: bool = True) -> list[str]:
     """What is wrong with an email in this window: too wide, too small to hit, too pale."""
     page.set_content(html)
-    return [*judges.looks(page), *(judges.axe(page, ["color-contrast"]) if colours else ())]
+    return [*page_checks.looks(page), *(page_checks.axe(page, ["color-contrast"]) if colours else ())]
 
 
 def test_every_mail_can_be_read_and_pressed(

@@ -8,10 +8,9 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from server.config import TEMPLATES
+from tests.support.browser.site import KINDS, Site
 from tests.support.browser.states import STATES, place_of
-from tests.support.browser.town import KINDS, Town
-from tests.support.markup import assert_sound, drawn
-from tests.support.pages import Page, parsed
+from tests.support.pages import Page, assert_sound, drawn, parsed
 
 LIGHT = 60_000
 """Bytes that the page of a game does not reach."""
@@ -19,20 +18,20 @@ DEMO = {"demo/inbox.html"}
 """Pages that only the demo has."""
 
 
-def pages(town: Town) -> Iterator[tuple[str, Page]]:
+def pages(site: Site) -> Iterator[tuple[str, Page]]:
     """Every state as it would be sent to a browser."""
     for state in STATES:
-        place = place_of(town, state)
+        place = place_of(site, state)
         method = "GET" if place.fields is None else "POST"
-        answer = town.there.ask(town.there.browser(place.person), method, place.path, place.fields)
+        answer = site.there.ask(site.there.browser(place.person), method, place.path, place.fields)
         assert answer.status_code == place.status, state
         yield state, Page(answer.status_code, answer.text, Element("unparsed"))
 
 
-def test_every_page_is_sound(town: Town) -> None:
+def test_every_page_is_sound(site: Site) -> None:
     faults = []
-    with drawn(town.house.app) as names:
-        for state, page in pages(town):
+    with drawn(site.house.app) as names:
+        for state, page in pages(site):
             try:
                 assert_sound(state, page)
             except AssertionError as error:
@@ -62,8 +61,8 @@ def test_every_page_is_sound(town: Town) -> None:
         ("two main headings", "<h1>Another</h1>"),
     ],
 )
-def test_a_planted_fault_is_found(town: Town, fault: str, markup: str) -> None:
-    sound = town.there.ask(town.there.browser(), "GET", "/asked").text
+def test_a_planted_fault_is_found(site: Site, fault: str, markup: str) -> None:
+    sound = site.there.ask(site.there.browser(), "GET", "/asked").text
     assert_sound("as it is", parsed(sound))
     page = Page(200, sound.replace("</main>", f"{markup}</main>"), Element("unparsed"))
     with pytest.raises(AssertionError):

@@ -10,11 +10,11 @@ from playwright.sync_api import Error, Page
 from server.store.engine import transaction, utc_now
 from server.store.models import Game, Seat
 from tests.conftest import begun
+from tests.support.browser.chromium import Tab
+from tests.support.browser.site import Site
 from tests.support.browser.states import place_of
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
 from tests.support.game_data import SEATS
-from tests.support.tables import position, url
+from tests.support.games import position, url
 
 SHAPES = (
     '"><script>pwned(1)</script>',
@@ -66,13 +66,13 @@ def hover_over_all(page: Page) -> None:
             return
 
 
-def test_what_is_typed_into_any_form_does_not_run(tab: Callable[..., Tab], town: Town) -> None:
+def test_what_is_typed_into_any_form_does_not_run(tab: Callable[..., Tab], site: Site) -> None:
     tabs = {person: tab(person=person) for person in (None, "Sam", "Mia")}
     ran = {person: watched(shown) for person, shown in tabs.items()}
     typed = 0
     for state, person in FORMS.items():
         shown = tabs[person]
-        path = place_of(town, state).path
+        path = place_of(site, state).path
         status = 404 if state == "no such link" else 200
         for number in range(shown.goto(path, status).locator(TYPED).count()):
             page = shown.goto(path, status)
@@ -95,7 +95,7 @@ def test_what_is_typed_into_any_form_does_not_run(tab: Callable[..., Tab], town:
     print(f"{typed} fields typed into")
 
 
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_names_that_are_scripts_do_not_run_while_somebody_plays(tab: Callable[..., Tab]) -> None:
     shown = tab()
     ran = watched(shown)

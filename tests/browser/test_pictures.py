@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
+from tests.support.browser.chromium import Tab
+from tests.support.browser.site import Site
 from tests.support.folders import ROOT
 
 IMAGES = ROOT / "docs" / "images"
@@ -24,21 +24,21 @@ PICTURES: dict[str, dict[str, Any]] = {
 """Each picture with the window in which it is taken."""
 
 
-def place(town: Town, name: str) -> str:
+def place(site: Site, name: str) -> str:
     """The path of the page that a picture shows."""
     if name == "front":
         return "/"
     if name == "story":
-        return f"/g/{town.over('byzanz').id}"
-    game, seat = town.asked("byzanz", "bid", "-picture")
+        return f"/g/{site.over('byzanz').id}"
+    game, seat = site.asked("byzanz", "bid", "-picture")
     return f"/t/{game.tokens[seat]}"
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_taken(town: Town, tab: Callable[..., Tab], name: str, tmp_path: Path) -> None:
+def test_a_picture_is_taken(site: Site, tab: Callable[..., Tab], name: str, tmp_path: Path) -> None:
     folder = Path(os.environ.get("TEST_PICTURES") or tmp_path)
     page = tab(**PICTURES[name]).page
-    page.goto(town.house.origin + place(town, name))
+    page.goto(site.house.origin + place(site, name))
     if name.startswith("turn"):
         page.locator("#play label.card, #hand label").nth(1).click()
     path = folder / f"{name}.png"

@@ -14,10 +14,10 @@ from server.store.engine import utc_now
 from server.store.models import Game
 from tests.browser.test_table_layout import box, in_sight
 from tests.conftest import Table, begun
-from tests.support.browser.judges import axe, looks
-from tests.support.browser.tabs import Tab
+from tests.support.browser.chromium import Tab
+from tests.support.browser.page_checks import axe, looks
+from tests.support.games import make, position, url
 from tests.support.passing_game import Passing
-from tests.support.tables import make, position, url
 
 Tabs = Callable[..., Tab]
 PHONE = (390, 844)

@@ -10,9 +10,9 @@ from playwright.sync_api import Page
 from server.store import engine, people
 from server.store.models import Presence
 from tests.conftest import Table
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
-from tests.support.tables import url
+from tests.support.browser.chromium import Tab
+from tests.support.browser.site import Site
+from tests.support.games import url
 
 Tabs = Callable[..., Tab]
 SYNTHETIC = """() => {
@@ -43,9 +43,9 @@ def ask(page: Page) -> None:
 
 
 @pytest.fixture
-def waiting(tab: Tabs, town: Town, request: pytest.FixtureRequest) -> tuple[Page, Table, int]:
+def waiting(tab: Tabs, site: Site, request: pytest.FixtureRequest) -> tuple[Page, Table, int]:
     """Return the open page of a seat, its game and its seat; time stands still unless it is told to pass."""
-    game, seat = town.first("byzanz", request.node.name[-20:])
+    game, seat = site.first("byzanz", request.node.name[-20:])
     page = tab(has_touch=True).goto(url(game, seat))
     page.clock.install()
     page.reload()

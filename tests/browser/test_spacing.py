@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.browser.judges import unfold
+from tests.support.browser.chromium import Tab
+from tests.support.browser.page_checks import unfold
+from tests.support.browser.site import Site
 from tests.support.browser.states import place_of
-from tests.support.browser.tabs import Tab
-from tests.support.browser.town import Town
 
 LEAST = 6
 """Pixels between them."""
@@ -35,9 +35,9 @@ GAP = """([upper, lower]) => {
     ],
 )
 def test_things_keep_their_distance(
-    kept: Callable[..., Tab], town: Town, size: tuple[int, int], state: str, upper: str, lower: str
+    kept: Callable[..., Tab], site: Site, size: tuple[int, int], state: str, upper: str, lower: str
 ) -> None:
-    place = place_of(town, state)
+    place = place_of(site, state)
     page = kept(place.person).goto(place.path)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     unfold(page)
@@ -48,9 +48,9 @@ def test_things_keep_their_distance(
 
 @pytest.mark.parametrize("slug", ["byzanz", "byzantium", "empire"])
 def test_what_is_said_and_the_field_for_it_both_have_room(
-    kept: Callable[..., Tab], town: Town, slug: str
+    kept: Callable[..., Tab], site: Site, slug: str
 ) -> None:
-    page = kept().goto(place_of(town, f"{slug} said").path)
+    page = kept().goto(place_of(site, f"{slug} said").path)
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.evaluate("() => document.querySelector('.since > .latest').clientHeight") >= 90
     hidden = "() => { const panel = document.querySelector('.since'); return panel.scrollHeight - panel.clientHeight }"

@@ -10,9 +10,9 @@ from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from server.store.engine import utc_now
 from tests.conftest import Table, begun
-from tests.support.browser.tabs import PHONE, Tab
-from tests.support.browser.town import Town
-from tests.support.tables import make, position, url
+from tests.support.browser.chromium import PHONE, Tab
+from tests.support.browser.site import Site
+from tests.support.games import make, position, url
 
 Tabs = Callable[..., Tab]
 ON_TOP = """(item) => {
@@ -71,8 +71,8 @@ def test_a_decision_is_one_screen(tab: Tabs, size: tuple[int, int], scripts: boo
 
 @pytest.mark.parametrize("scripts", [True, False])
 @pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
-def test_a_meld_is_one_screen(tab: Tabs, town: Town, size: tuple[int, int], scripts: bool) -> None:
-    game, seat = town.asked("empire", "meld")
+def test_a_meld_is_one_screen(tab: Tabs, site: Site, size: tuple[int, int], scripts: bool) -> None:
+    game, seat = site.asked("empire", "meld")
     page = tab(size=size, scripts=scripts).goto(url(game, seat))
     ticks = page.locator("#hand .tick").all()
     assert len(ticks) == len(position(game.id).view(seat).hand) > 7
@@ -91,9 +91,9 @@ def test_a_meld_is_one_screen(tab: Tabs, town: Town, size: tuple[int, int], scri
 
 @pytest.mark.parametrize("size", [(320, 720), (390, 844), (1280, 900)])
 def test_years_and_territory_are_two_bars_from_edge_to_edge(
-    tab: Tabs, town: Town, size: tuple[int, int]
+    tab: Tabs, site: Site, size: tuple[int, int]
 ) -> None:
-    game, seat = town.asked("empire", "meld")
+    game, seat = site.asked("empire", "meld")
     page = tab(size=size).goto(url(game, seat))
     years, territory = box(page.locator(".years")), box(page.locator(".track"))
     assert (years["x"], years["width"]) == (territory["x"], territory["width"])
@@ -103,8 +103,8 @@ def test_years_and_territory_are_two_bars_from_edge_to_edge(
 
 
 @pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
-def test_the_ages_of_cards_can_be_read(tab: Tabs, town: Town, size: tuple[int, int]) -> None:
-    game, seat = town.asked("empire", "meld")
+def test_the_ages_of_cards_can_be_read(tab: Tabs, site: Site, size: tuple[int, int]) -> None:
+    game, seat = site.asked("empire", "meld")
     view = position(game.id).view(seat)
     limited = [card for card in view.hand if view.deck(seat).facts(card).ages != "EML"]
     page = tab(size=size).goto(url(game, seat))
@@ -119,9 +119,9 @@ def test_the_ages_of_cards_can_be_read(tab: Tabs, town: Town, size: tuple[int, i
 
 @pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
 def test_eight_cards_of_byzantium_lie_in_one_row_above_the_button(
-    tab: Tabs, town: Town, size: tuple[int, int]
+    tab: Tabs, site: Site, size: tuple[int, int]
 ) -> None:
-    game, seat = town.asked("byzantium", "put")
+    game, seat = site.asked("byzantium", "put")
     page = tab(size=size).goto(url(game, seat))
     places = [box(tick) for tick in page.locator("#hand .tick").all()]
     assert len(places) > 6
@@ -190,8 +190,8 @@ def test_the_market_is_on_the_first_screen_of_a_phone(tab: Tabs) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_card_is_its_own_control(tab: Tabs, town: Town, scripts: bool) -> None:
-    game, seat = town.first("byzanz", "controls")
+def test_a_card_is_its_own_control(tab: Tabs, site: Site, scripts: bool) -> None:
+    game, seat = site.first("byzanz", "controls")
     page = tab(scripts=scripts).goto(url(game, seat))
     expect(page.locator("#hand input").first).to_have_css("opacity", "0")  # no square is drawn
     ticks, drawn = page.locator("#hand .tick"), page.locator("#hand .tick .card").first
@@ -206,8 +206,8 @@ def test_a_card_is_its_own_control(tab: Tabs, town: Town, scripts: bool) -> None
     expect(ticks.first).to_have_css("outline-style", "solid")
 
 
-def test_of_a_long_hand_each_card_shows_its_corner_and_can_be_hit(tab: Tabs, town: Town) -> None:
-    game, seat = town.asked("byzanz", "limit")
+def test_of_a_long_hand_each_card_shows_its_corner_and_can_be_hit(tab: Tabs, site: Site) -> None:
+    game, seat = site.asked("byzanz", "limit")
     page = tab(size=PHONE).goto(url(game, seat))
     ticks = page.locator("#hand .tick").all()
     assert len(ticks) == len(position(game.id).view(seat).hand) > 7

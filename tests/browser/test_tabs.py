@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Route
 
-from tests.support.browser.tabs import Tab
+from tests.support.browser.chromium import Tab
 
 PLANTED = {
     "<script>1</script>": "policy: script-src-elem",

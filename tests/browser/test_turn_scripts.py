@@ -16,11 +16,10 @@ from server.store import engine
 from server.store.engine import utc_now
 from server.store.models import Turn
 from tests.conftest import Table
-from tests.support.browser.judges import axe, looks
-from tests.support.browser.tabs import PHONE, Tab
-from tests.support.browser.town import Town, moderate
-from tests.support.in_hand import start_clock
-from tests.support.tables import entries, make, position, url
+from tests.support.browser.chromium import PHONE, Tab
+from tests.support.browser.page_checks import axe, looks
+from tests.support.browser.site import Site, moderate
+from tests.support.games import count_entries, make, position, start_clock, url
 
 Tabs = Callable[..., Tab]
 MARK = "window.untouched = true"
@@ -74,8 +73,8 @@ def untouched(page: Page) -> bool:
 # ---- Byzanz ----
 
 
-def test_a_first_bid_is_added_up(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "adding")
+def test_a_first_bid_is_added_up(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "adding")
     page = tab().goto(url(game, seat))
     button = page.locator('button[value="bid"]')
     tally(page).to_have_text("Tap cards to bid, or a set to sell.")
@@ -96,8 +95,8 @@ def test_a_first_bid_is_added_up(tab: Tabs, town: Town) -> None:
     expect(page.locator('#play input[name="card"]').first).to_be_focused()
 
 
-def test_a_bid_that_is_too_low_is_told_by_how_much(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "raising")
+def test_a_bid_that_is_too_low_is_told_by_how_much(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "raising")
     standing = sorted(goods(game, seat), key=lambda card: int(card[-1]))[0]
     make(game, seat, f"bid {standing}", at=utc_now())
     seat = min(position(game.id).awaited)
@@ -114,11 +113,11 @@ def test_a_bid_that_is_too_low_is_told_by_how_much(tab: Tabs, town: Town) -> Non
     tally(page).to_contain_text(f"Total {total}: you would lead by {total - highest}.")
 
 
-def test_merchants_cannot_be_bid(tab: Tabs, town: Town) -> None:
+def test_merchants_cannot_be_bid(tab: Tabs, site: Site) -> None:
     game, seat = next(
         (game, seat)
         for number in range(20)
-        for game, seat in [town.first("byzanz", f"merchant{number}")]
+        for game, seat in [site.first("byzanz", f"merchant{number}")]
         if "merchant" in position(game.id).view(seat).hand
     )
     page = tab().goto(url(game, seat))
@@ -128,8 +127,8 @@ def test_merchants_cannot_be_bid(tab: Tabs, town: Town) -> None:
     impossible(page, "bid")
 
 
-def test_a_set_is_told_with_its_profit(tab: Tabs, town: Town) -> None:
-    game, seat = town.asked("byzanz", "end")
+def test_a_set_is_told_with_its_profit(tab: Tabs, site: Site) -> None:
+    game, seat = site.asked("byzanz", "end")
     now = position(game.id)
     sale = next(str(move) for move in now.rules.moves(now.state, seat) if move.verb == "sell")
     page = tab().goto(url(game, seat))
@@ -148,8 +147,8 @@ def test_a_set_is_told_with_its_profit(tab: Tabs, town: Town) -> None:
         expect(page.locator('button[value="sell"]')).to_have_text("Sell")
 
 
-def test_a_discard_says_how_many_are_still_to_go(tab: Tabs, town: Town) -> None:
-    game, seat = town.asked("byzanz", "limit")
+def test_a_discard_says_how_many_are_still_to_go(tab: Tabs, site: Site) -> None:
+    game, seat = site.asked("byzanz", "limit")
     over = len(position(game.id).view(seat).hand) - 7
     page = tab().goto(url(game, seat))
     boxes = page.locator('#play input[name="card"]')
@@ -169,8 +168,8 @@ def test_a_discard_says_how_many_are_still_to_go(tab: Tabs, town: Town) -> None:
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_the_force_of_a_meld_is_added_up(tab: Tabs, town: Town, seat: int) -> None:
-    game, _ = town.asked("empire", "meld")
+def test_the_force_of_a_meld_is_added_up(tab: Tabs, site: Site, seat: int) -> None:
+    game, _ = site.asked("empire", "meld")
     now = position(game.id)
     page = tab().goto(url(game, seat))
     for move in now.rules.moves(now.state, seat)[:3]:
@@ -187,8 +186,8 @@ def test_the_force_of_a_meld_is_added_up(tab: Tabs, town: Town, seat: int) -> No
     expect(button).to_have_text("Seal the selected cards")
 
 
-def test_a_card_beyond_a_limit_is_grey_until_another_one_goes(tab: Tabs, town: Town) -> None:
-    game, seat = town.asked("empire", "meld")
+def test_a_card_beyond_a_limit_is_grey_until_another_one_goes(tab: Tabs, site: Site) -> None:
+    game, seat = site.asked("empire", "meld")
     page = tab().goto(url(game, seat))
     kinds = [box.get_attribute("data-kind") for box in page.locator("#hand input").all()]
     assert kinds.count("troop") > 4
@@ -208,8 +207,8 @@ def test_a_card_beyond_a_limit_is_grey_until_another_one_goes(tab: Tabs, town: T
     expect(grey).to_have_count(0)
 
 
-def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
-    game, seat = town.asked("empire", "redraw")
+def test_a_redraw_counts_to_four(tab: Tabs, site: Site) -> None:
+    game, seat = site.asked("empire", "redraw")
     page = tab(size=PHONE).goto(url(game, seat))
     boxes = page.locator('#play input[name="card"]')
     said = (
@@ -230,13 +229,13 @@ def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
 
 @pytest.mark.parametrize("card_first", [True, False])
 def test_a_card_and_its_place_are_told_before_they_are_played(
-    tab: Tabs, town: Town, card_first: bool
+    tab: Tabs, site: Site, card_first: bool
 ) -> None:
-    game, seat = town.first("byzantium", f"placing-{card_first}")
+    game, seat = site.first("byzantium", f"placing-{card_first}")
     now = position(game.id)
     move = now.rules.moves(now.state, seat)[-1]
     card, _on, slot = move.args
-    before = entries(game.id)
+    before = count_entries(game.id)
     page = tab(size=PHONE).goto(url(game, seat))
     go, place = page.locator("[data-place]"), page.locator(f'.slot[value="{slot}"]')
     expect(go).to_have_attribute("aria-disabled", "true")
@@ -254,26 +253,26 @@ def test_a_card_and_its_place_are_told_before_they_are_played(
     tally(page).to_contain_text(re.compile(rf": {len(fitting)} places?, lit up on the cross\."))
     option = page.locator(f'button[name="move"][value="{move}"]').text_content() or ""
     expect(go).to_have_text(option.strip())
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
     go.click()
     expect(page.locator("#played")).to_be_visible()
-    assert entries(game.id) > before
+    assert count_entries(game.id) > before
 
 
-def test_a_card_that_does_not_fit_the_chosen_place_is_told(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzantium", "misplacing")
+def test_a_card_that_does_not_fit_the_chosen_place_is_told(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzantium", "misplacing")
     now = position(game.id)
     moves = now.rules.moves(now.state, seat)
     red = next(move for move in moves if move.args[0].endswith("r"))
     black = next(move for move in moves if move.args[0].endswith("b"))
-    before = entries(game.id)
+    before = count_entries(game.id)
     page = tab().goto(url(game, seat))
     page.locator(f'.slot[value="{red.args[2]}"]').click()
     page.locator(f'#play input[value="{black.args[0]}"]').check(force=True)
     tally(page).to_contain_text(" does not fit there.")
     page.locator("[data-place]").click(force=True)
     page.locator(f'#play input[value="{black.args[0]}"]').press("Enter")
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
     page.locator("#clear").click()
     tally(page).to_have_text("Choose a card, then a place.")
 
@@ -281,8 +280,8 @@ def test_a_card_that_does_not_fit_the_chosen_place_is_told(tab: Tabs, town: Town
 # ---- without a reload ----
 
 
-def test_after_a_move_the_same_page_comes_back_without_a_reload(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "swapping")
+def test_after_a_move_the_same_page_comes_back_without_a_reload(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "swapping")
     page = tab().goto(url(game, seat))
     page.evaluate(MARK)
     page.get_by_role("button", name="Pass", exact=True).click()
@@ -295,8 +294,8 @@ def test_after_a_move_the_same_page_comes_back_without_a_reload(tab: Tabs, town:
     assert page.url == "about:blank"  # the move has added no page to go back to
 
 
-def test_a_refusal_is_shown_at_the_top_and_the_selection_kept(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "refusing")
+def test_a_refusal_is_shown_at_the_top_and_the_selection_kept(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "refusing")
     made = tab()
     page = made.goto(url(game, seat))
     page.evaluate(MARK)
@@ -325,9 +324,9 @@ def test_a_refusal_is_shown_at_the_top_and_the_selection_kept(tab: Tabs, town: T
     ids=["no network", "a proxy's fault", "no page", "another page"],
 )
 def test_whatever_is_unexpected_is_left_to_the_browser(
-    tab: Tabs, town: Town, trouble: Callable[[Route], None], request: pytest.FixtureRequest
+    tab: Tabs, site: Site, trouble: Callable[[Route], None], request: pytest.FixtureRequest
 ) -> None:
-    game, seat = town.first("byzanz", f"trouble-{request.node.callspec.id}".replace(" ", "").replace("'", ""))
+    game, seat = site.first("byzanz", f"trouble-{request.node.callspec.id}".replace(" ", "").replace("'", ""))
     made = tab()
     page = made.goto(url(game, seat))
     page.evaluate(MARK)
@@ -345,11 +344,11 @@ def test_whatever_is_unexpected_is_left_to_the_browser(
     made.faults.clear()
 
 
-def test_a_move_that_arrived_is_not_played_again(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "arriving")
+def test_a_move_that_arrived_is_not_played_again(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "arriving")
     made = tab()
     page = made.goto(url(game, seat))
-    before = entries(game.id)
+    before = count_entries(game.id)
 
     def lose(route: Route) -> None:
         if route.request.resource_type == "fetch" and route.request.method == "POST":
@@ -362,25 +361,25 @@ def test_a_move_that_arrived_is_not_played_again(tab: Tabs, town: Town) -> None:
     tick(page, goods(game, seat)[0])
     page.locator('button[value="bid"]').click()
     expect(page.locator("#played")).to_be_visible()
-    assert entries(game.id) == before + 1
+    assert count_entries(game.id) == before + 1
     made.faults.clear()
 
 
-def test_a_double_click_is_one_move(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "doubling")
+def test_a_double_click_is_one_move(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "doubling")
     page = tab().goto(url(game, seat))
     posts: list[Request] = []
     page.on("request", lambda request: posts.append(request) if request.method == "POST" else None)
     tick(page, goods(game, seat)[0])
-    before = entries(game.id)
+    before = count_entries(game.id)
     page.locator('button[value="bid"]').dblclick()
     expect(page.locator("#played")).to_be_visible()
-    assert entries(game.id) == before + 1
+    assert count_entries(game.id) == before + 1
     assert len(posts) == 1
 
 
-def test_an_order_is_previewed_and_saved(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "ordering")
+def test_an_order_is_previewed_and_saved(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "ordering")
     page = tab().goto(url(game, seat))
     page.get_by_role("link", name="Plan ahead").click()
     expect(page.locator("h1")).to_have_text("Plan ahead")
@@ -397,8 +396,8 @@ def test_an_order_is_previewed_and_saved(tab: Tabs, town: Town) -> None:
     assert page.url.endswith(f"{url(game, seat)}/orders")
 
 
-def test_the_cards_of_an_order_are_numbered_as_they_would_be_spent(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "ordering")
+def test_the_cards_of_an_order_are_numbered_as_they_would_be_spent(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "ordering")
     page = tab().goto(f"{url(game, seat)}/orders")
     said = page.locator(".spend legend")
     expect(said).to_have_text("With any of my cards. Select some to use only those.", use_inner_text=True)
@@ -409,8 +408,8 @@ def test_the_cards_of_an_order_are_numbered_as_they_would_be_spent(tab: Tabs, to
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_draft_says_what_it_would_do_before_it_is_saved(tab: Tabs, town: Town, scripts: bool) -> None:
-    game, seat = town.first("byzanz", f"drafting-{scripts}")
+def test_a_draft_says_what_it_would_do_before_it_is_saved(tab: Tabs, site: Site, scripts: bool) -> None:
+    game, seat = site.first("byzanz", f"drafting-{scripts}")
     page = tab(scripts=scripts).goto(f"{url(game, seat)}/orders")
     told = page.locator(".outcome dl, #outcome dl").locator("visible=true")
     look = page.locator("details[open]").get_by_role("button", name="Show what it does")
@@ -427,8 +426,8 @@ def test_a_draft_says_what_it_would_do_before_it_is_saved(tab: Tabs, town: Town,
     assert page.url.endswith(url(game, seat))
 
 
-def test_a_draft_that_is_no_order_says_why(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "drafting-nothing")
+def test_a_draft_that_is_no_order_says_why(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "drafting-nothing")
     shown = tab()
     page = shown.goto(f"{url(game, seat)}/orders")
     expect(page.locator(".outcome section")).to_be_visible()
@@ -440,8 +439,8 @@ def test_a_draft_that_is_no_order_says_why(tab: Tabs, town: Town) -> None:
     shown.faults.clear()  # the refusal
 
 
-def test_an_older_answer_about_a_draft_does_not_replace_a_newer_one(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "drafting-late-True")
+def test_an_older_answer_about_a_draft_does_not_replace_a_newer_one(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "drafting-late-True")
     opened = tab()
     opened.page.add_init_script(COUNT_ANSWERS)
     page = opened.goto(f"{url(game, seat)}/orders")
@@ -498,8 +497,8 @@ def test_a_new_game_has_rows_for_the_friends_that_it_needs_and_one_more(tab: Tab
     expect(rows).to_have_count(1)
 
 
-def test_the_address_of_a_result_is_copied(tab: Tabs, town: Town) -> None:
-    page = tab().goto(f"/g/{town.over('byzanz').id}")
+def test_the_address_of_a_result_is_copied(tab: Tabs, site: Site) -> None:
+    page = tab().goto(f"/g/{site.over('byzanz').id}")
     page.evaluate("navigator.clipboard.writeText = async (text) => { window.written = text; }")
     expect(page.get_by_label("Share this result")).to_be_hidden()
     page.get_by_role("button", name="Share", exact=True).click()
@@ -521,8 +520,8 @@ def pass_seconds(page: Page, seconds: int) -> None:
         page.clock.run_for(1000)
 
 
-def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> None:
-    game, _ = town.asked("empire", "redraw", "-news")
+def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, site: Site) -> None:
+    game, _ = site.asked("empire", "redraw", "-news")
     page = tab(size=PHONE).goto(url(game, 1))
     page.evaluate(MARK)
     ticked = list(position(game.id).view(1).hand[:2])
@@ -538,26 +537,26 @@ def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> N
     chosen = [box.get_attribute("value") or "" for box in page.locator("#play input:checked").all()]
     assert [value.partition("#")[0] for value in chosen] == ticked
     assert page.locator('#play input[name="request_id"]').get_attribute("value") != first
-    assert page.locator('#play input[name="seen"]').get_attribute("value") == str(entries(game.id))
+    assert page.locator('#play input[name="seen"]').get_attribute("value") == str(count_entries(game.id))
     tally(page).to_have_text("2 to redraw; you may select 2 more.")
-    expect(page.locator(f"#e{entries(game.id)}")).to_be_focused()
+    expect(page.locator(f"#e{count_entries(game.id)}")).to_be_focused()
     page.locator('button[name="verb"]').click()
     expect(page.locator("#played")).to_be_visible()
 
 
-def test_a_page_where_nothing_is_begun_has_the_news_at_once(tab: Tabs, town: Town) -> None:
-    game, _ = town.asked("empire", "redraw", "-at-once")
+def test_a_page_where_nothing_is_begun_has_the_news_at_once(tab: Tabs, site: Site) -> None:
+    game, _ = site.asked("empire", "redraw", "-at-once")
     page = tab(size=PHONE).goto(url(game, 1))
     page.evaluate(MARK)
     make(game, 0, "redraw", at=utc_now())
     wake(page)
-    expect(page.locator('#play input[name="seen"]')).to_have_value(str(entries(game.id)))
+    expect(page.locator('#play input[name="seen"]')).to_have_value(str(count_entries(game.id)))
     expect(page.locator("#live a")).to_be_hidden()
     assert untouched(page)
 
 
-def test_what_is_written_stays_until_the_news_are_asked_for(tab: Tabs, town: Town) -> None:
-    game, _ = town.asked("empire", "redraw", "-written")
+def test_what_is_written_stays_until_the_news_are_asked_for(tab: Tabs, site: Site) -> None:
+    game, _ = site.asked("empire", "redraw", "-written")
     page = tab(size=PHONE).goto(url(game, 1))
     page.locator("#main textarea").first.evaluate("field => { field.value = 'Not so fast'; }")
     where = page.locator("#play").bounding_box()
@@ -568,28 +567,28 @@ def test_what_is_written_stays_until_the_news_are_asked_for(tab: Tabs, town: Tow
     assert page.locator("#play").bounding_box() == where, "nothing moves under the finger"
 
 
-def test_news_keep_a_card_and_its_place(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzantium", "noting")
+def test_news_keep_a_card_and_its_place(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzantium", "noting")
     now = position(game.id)
     move = now.rules.moves(now.state, seat)[0]
     page = tab().goto(url(game, seat))
     page.locator(f'#play input[value="{move.args[0]}"]').check(force=True)
     page.locator(f'.slot[value="{move.args[2]}"]').click()
     for _ in range(2):
-        moderate(town, game.id, "!note")
+        moderate(site, game.id, "!note")
     wake(page)
     expect(page.locator("#live p")).to_have_text("The game has moved on: 2 new entries.")
-    before = entries(game.id)
+    before = count_entries(game.id)
     page.locator("#live a").click()
     expect(page.locator("#live a")).to_be_hidden()
     expect(page.locator(f'.slot[value="{move.args[2]}"]')).to_have_attribute("aria-pressed", "true")
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
     page.locator("[data-place]").click()
     expect(page.locator("#played")).to_be_visible()
 
 
-def test_a_page_that_waits_says_when_it_is_ones_turn(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "waiting")
+def test_a_page_that_waits_says_when_it_is_ones_turn(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "waiting")
     made = tab(person="Bob")
     page = made.goto(url(game, seat + 1))
     page.clock.install()
@@ -613,8 +612,8 @@ def test_a_page_that_waits_says_when_it_is_ones_turn(tab: Tabs, town: Town) -> N
     assert untouched(page)
 
 
-def test_a_page_where_something_is_begun_only_says_when_it_is_ones_turn(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "beginning")
+def test_a_page_where_something_is_begun_only_says_when_it_is_ones_turn(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "beginning")
     page = tab().goto(url(game, seat + 1))
     page.evaluate(MARK)
     page.locator("#play").evaluate(CHOOSE)
@@ -626,8 +625,8 @@ def test_a_page_where_something_is_begun_only_says_when_it_is_ones_turn(tab: Tab
     assert untouched(page)
 
 
-def test_what_bots_have_done_comes_by_itself_soon_after_a_move(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "botting")
+def test_what_bots_have_done_comes_by_itself_soon_after_a_move(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "botting")
     with engine.transaction() as session:
         for turn in session.query(Turn).filter_by(game_id=game.id):
             turn.bot = True
@@ -642,8 +641,8 @@ def test_what_bots_have_done_comes_by_itself_soon_after_a_move(tab: Tabs, town: 
     assert untouched(page)
 
 
-def test_a_page_that_waits_in_another_tab_asks_now_and_then(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "hiding")
+def test_a_page_that_waits_in_another_tab_asks_now_and_then(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "hiding")
     made = tab()
     made.page.add_init_script(
         "Object.defineProperty(document, 'hidden', {get: () => true}); Math.random = () => 0.5"
@@ -658,8 +657,8 @@ def test_a_page_that_waits_in_another_tab_asks_now_and_then(tab: Tabs, town: Tow
     expect(page).to_have_title(re.compile("^● Your turn"))
 
 
-def test_a_page_that_nobody_sees_asks_nothing(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "sleeping")
+def test_a_page_that_nobody_sees_asks_nothing(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "sleeping")
     made = tab()
     made.page.add_init_script("Object.defineProperty(document, 'hidden', {get: () => window.away === true})")
     made.page.clock.install()
@@ -674,8 +673,8 @@ def test_a_page_that_nobody_sees_asks_nothing(tab: Tabs, town: Town) -> None:
         wake(page)
 
 
-def test_a_revoked_link_is_not_asked_again(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "revoking")
+def test_a_revoked_link_is_not_asked_again(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "revoking")
     made = tab()
     made.page.clock.install()
     page = made.goto(url(game, seat))
@@ -689,8 +688,8 @@ def test_a_revoked_link_is_not_asked_again(tab: Tabs, town: Town) -> None:
     made.faults.clear()
 
 
-def test_the_time_left_counts_down(tab: Tabs, town: Town) -> None:
-    game, seat = town.first("byzanz", "counting")
+def test_the_time_left_counts_down(tab: Tabs, site: Site) -> None:
+    game, seat = site.first("byzanz", "counting")
     start_clock(game.id, seat, utc_now())
     plain = minutes(tab(scripts=False).goto(url(game, seat)))
     made = tab()
@@ -718,9 +717,9 @@ def minutes(page: Page) -> int:
 # ---- a newcomer's first minute ----
 
 
-def ways(town: Town, slug: str, name: str) -> tuple[Table, int, list[Callable[[Page], object]]]:
+def ways(site: Site, slug: str, name: str) -> tuple[Table, int, list[Callable[[Page], object]]]:
     """A game at its first question, who is asked, and clicks that answer it, after the one on the link in the mail."""
-    game, seat = town.first(slug, name)
+    game, seat = site.first(slug, name)
     now = position(game.id)
     move = now.rules.moves(now.state, seat)[0]
     if slug == "byzanz":
@@ -747,8 +746,8 @@ def ways(town: Town, slug: str, name: str) -> tuple[Table, int, list[Callable[[P
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
 @pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
-def test_the_first_minute_takes_three_clicks_at_most(tab: Tabs, town: Town, slug: str, scripts: bool) -> None:
-    game, seat, clicks = ways(town, slug, f"minute-{scripts}")
+def test_the_first_minute_takes_three_clicks_at_most(tab: Tabs, site: Site, slug: str, scripts: bool) -> None:
+    game, seat, clicks = ways(site, slug, f"minute-{scripts}")
     page = tab(size=PHONE, scripts=scripts).goto(url(game, seat))  # the click on the link
     for click in clicks:
         click(page)
@@ -757,8 +756,8 @@ def test_the_first_minute_takes_three_clicks_at_most(tab: Tabs, town: Town, slug
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
-def test_an_option_of_a_mail_takes_two(tab: Tabs, town: Town, scripts: bool) -> None:
-    game, seat = town.first("byzanz", f"option-{scripts}")
+def test_an_option_of_a_mail_takes_two(tab: Tabs, site: Site, scripts: bool) -> None:
+    game, seat = site.first("byzanz", f"option-{scripts}")
     page = tab(size=PHONE, scripts=scripts).goto(f"{url(game, seat)}?move=pass")
     page.locator("#chosen button").click()
     expect(page.locator("#played")).to_be_visible()
@@ -798,9 +797,9 @@ EVERY_CHOICE = """
     ],
 )
 def test_a_button_names_exactly_what_the_rules_allow(
-    tab: Tabs, town: Town, slug: str, kind: str, verb: str
+    tab: Tabs, site: Site, slug: str, kind: str, verb: str
 ) -> None:
-    game, seat = town.asked(slug, kind)
+    game, seat = site.asked(slug, kind)
     page = tab().goto(url(game, seat))
     if not page.locator(f'button[name="verb"][value="{verb}"]').count():
         assert verb == "sell"  # nobody can sell from this hand
@@ -832,9 +831,9 @@ def misjudged(page: Page, now: Position, seat: int, verb: str) -> list[str]:
     ],
 )
 def test_a_button_that_promises_too_much_is_noticed(
-    tab: Tabs, town: Town, slug: str, kind: str, verb: str, old: str, new: str
+    tab: Tabs, site: Site, slug: str, kind: str, verb: str, old: str, new: str
 ) -> None:
-    game, seat = town.asked(slug, kind)
+    game, seat = site.asked(slug, kind)
     made = tab()
 
     def plant(route: Route) -> None:
@@ -859,8 +858,8 @@ COVERED = """
 
 
 @pytest.mark.parametrize(("slug", "kind"), [("byzanz", "end"), ("empire", "meld"), ("byzantium", "put")])
-def test_the_bar_hides_nothing_that_has_the_focus(tab: Tabs, town: Town, slug: str, kind: str) -> None:
-    game, seat = town.asked(slug, kind)
+def test_the_bar_hides_nothing_that_has_the_focus(tab: Tabs, site: Site, slug: str, kind: str) -> None:
+    game, seat = site.asked(slug, kind)
     page = tab(size=PHONE).goto(url(game, seat))
     steps = page.locator("#play :is(input:not([type=hidden]), button, summary)").count() + 12
     for key in ("Tab", "Shift+Tab"):
@@ -869,8 +868,8 @@ def test_the_bar_hides_nothing_that_has_the_focus(tab: Tabs, town: Town, slug: s
             assert not page.evaluate(COVERED), page.evaluate("document.activeElement.outerHTML")
 
 
-def test_the_primary_button_is_in_sight_while_cards_are_ticked(tab: Tabs, town: Town) -> None:
-    game, seat = town.asked("empire", "meld")
+def test_the_primary_button_is_in_sight_while_cards_are_ticked(tab: Tabs, site: Site) -> None:
+    game, seat = site.asked("empire", "meld")
     page = tab(size=PHONE).goto(url(game, seat))
     page.locator('#play input[name="card"]').first.check()
     expect(page.locator("#play .primary")).to_be_in_viewport(ratio=1)
@@ -884,9 +883,9 @@ def test_the_primary_button_is_in_sight_while_cards_are_ticked(tab: Tabs, town: 
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
-def test_a_move_leads_to_the_next_game(tab: Tabs, town: Town, scripts: bool) -> None:
-    game, seat = town.first("byzanz", f"leading-{scripts}")
-    town.first("byzanz", f"led-{scripts}")
+def test_a_move_leads_to_the_next_game(tab: Tabs, site: Site, scripts: bool) -> None:
+    game, seat = site.first("byzanz", f"leading-{scripts}")
+    site.first("byzanz", f"led-{scripts}")
     page = tab(scripts=scripts, person="Alice").goto(url(game, seat))
     page.get_by_role("button", name="Pass", exact=True).click()
     expect(page.locator("#played")).to_be_visible()
@@ -904,8 +903,8 @@ def test_a_move_leads_to_the_next_game(tab: Tabs, town: Town, scripts: bool) -> 
 @pytest.mark.parametrize(
     ("slug", "kind"), [("byzanz", "bid"), ("byzanz", "end"), ("empire", "meld"), ("byzantium", "put")]
 )
-def test_a_page_at_work_is_sound(tab: Tabs, town: Town, slug: str, kind: str, scheme: str) -> None:
-    game, seat = town.asked(slug, kind)
+def test_a_page_at_work_is_sound(tab: Tabs, site: Site, slug: str, kind: str, scheme: str) -> None:
+    game, seat = site.asked(slug, kind)
     made = tab(size=PHONE, scheme=scheme)
     page = made.goto(url(game, seat))
     for box in page.locator('#play input[name="card"]:enabled:not([type="hidden"])').all()[:2]:

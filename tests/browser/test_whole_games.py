@@ -15,10 +15,10 @@ from playwright.sync_api import Page
 
 from server.store.engine import utc_now
 from tests.conftest import Table, begun
-from tests.support.browser.hands import Keys, Pointer, make_move
-from tests.support.browser.tabs import DESK, PHONE, Tab
+from tests.support.browser.chromium import DESK, PHONE, Tab
+from tests.support.browser.playing import Keys, Pointer, make_move
 from tests.support.game_data import SEATS
-from tests.support.tables import make, position, url
+from tests.support.games import make, position, url
 
 WAYS: dict[str, tuple[bool, type[Pointer] | type[Keys], int]] = {
     "byzanz without scripts": (False, Pointer, 0),
@@ -40,7 +40,7 @@ ENOUGH = 5
 @pytest.mark.parametrize(
     "way", [pytest.param(way, marks=pytest.mark.nightly if way in AT_NIGHT else ()) for way in WAYS]
 )
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_a_whole_game(kept: Callable[..., Tab], way: str, pytestconfig: pytest.Config) -> None:
     scripts, kind, luck = WAYS[way]
     slug = way.partition(" ")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support import game_data
-from tests.support.orders_document import PAGE, rows
+from tests.support.orders import PAGE, rows
 
 
 @pytest.mark.parametrize(("rules", "written", "kept"), rows(PAGE.read_text("utf-8")))

@@ -15,7 +15,7 @@ from byzanz.record import Record
 from tests.records.moments import Moment as Seen
 from tests.records.moments import ended, of_move
 from tests.support.leaks.games import Chooser, Kind, Moment
-from tests.support.random_orders import some_of
+from tests.support.orders import some_of
 
 MISTAKES = ("put 7r on e", "put kb on n", "put 2b on sfl", "pass")
 """Moves of which some are refused for a reason that could reveal too much."""

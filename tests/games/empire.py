@@ -19,7 +19,7 @@ from tests.records.moments import Moment as Seen
 from tests.records.moments import ended, of_move
 from tests.support import empire_positions
 from tests.support.leaks.games import Chooser, Kind, Moment, of_others
-from tests.support.random_orders import some_of
+from tests.support.orders import some_of
 
 MISTAKES = (
     "redraw",

@@ -19,11 +19,11 @@ from server.store import engine
 from server.store.models import Game, Person, Standing
 from tests.leaks.conftest import NOTHING, Worlds, load
 from tests.leaks.test_offered_seats import offer
-from tests.support.a_year import Year
 from tests.support.leaks.calls import Call, asked
 from tests.support.leaks.pairs import Pair, pair
 from tests.support.leaks.worlds import Dice, World
-from tests.support.letters import with_replies
+from tests.support.sample_mails import with_replies
+from tests.support.year.simulation import Year
 
 RANDOM = re.compile(r'Set-Cookie: [^\n]*|name="csrf_token" value="[^"]*"|Content-Length: \d+')
 """What is random in the answer to a visitor without a cookie."""

@@ -13,10 +13,10 @@ from server.mail.outgoing import deliver
 from server.store import engine, links
 from server.store.models import LinkPurpose
 from tests.conftest import NOW, Table
-from tests.support.letters import with_replies
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import post, submit
-from tests.support.statements import built, listing, statements
+from tests.support.costs import built, listing, statements
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import send_waiting, submit
+from tests.support.sample_mails import with_replies
 
 MOVE, PAGE, MAIL = 11, 6, 12
 """The most statements that each may take; a page with table talk or notes takes one more."""
@@ -58,7 +58,7 @@ def test_a_move_without_words_asks_nothing_about_talk(game: Table, client: Flask
 
 
 def test_the_page_of_a_turn_asks_once_for_all_words_and_notes(game: Table, client: FlaskClient) -> None:
-    post(NOW)
+    send_waiting(NOW)
     for number in range(8):
         talk.say(game.id, game.people[number % 4], "Hello", request_id=f"{number}", now=NOW)
     talk.write_notes(game.id, game.people[1], "Nothing", NOW)
@@ -71,7 +71,7 @@ def test_the_page_of_a_turn_asks_once_for_all_words_and_notes(game: Table, clien
 @pytest.mark.parametrize("sent_before", [False, True], ids=["clock waits", "clock runs"])
 def test_the_page_of_a_turn(game: Table, client: FlaskClient, sent_before: bool) -> None:
     if sent_before:
-        post(NOW)
+        send_waiting(NOW)
     for seat in (1, 2):
         with statements(engine.db.engine) as sent:
             assert client.get(f"/t/{game.tokens[seat]}").status_code == 200
@@ -82,11 +82,11 @@ def test_the_email_of_a_turn(game: Table) -> None:
     with engine.transaction() as session:  # as the lobby does when a game begins
         for person in game.people:
             links.link_for(session, LinkPurpose.STOP, person, game.id, NOW)
-    post(NOW)
+    send_waiting(NOW)
     submit(game.id, 1, "pass")
     with statements(engine.db.engine) as sent, built(engine.db.engine) as unprepared:
-        birds = Pigeons()
-        assert deliver.deliver(NOW, birds, n=1) == 1
-    assert len(birds.sent) == 1
+        fake_mailer = FakeMailer()
+        assert deliver.deliver(NOW, fake_mailer, n=1) == 1
+    assert len(fake_mailer.sent) == 1
     assert len(sent) <= MAIL, listing(sent)
     assert not unprepared

@@ -28,13 +28,12 @@ from server.play import clock, turns
 from server.store import engine
 from server.store.models import Game, Mail, Person
 from tests.conftest import NOW, Table
-from tests.support import every_mail
-from tests.support.forms import log_in, send
-from tests.support.mail_servers import Pigeons
+from tests.support import mails
+from tests.support.mail_servers import FakeMailer
 from tests.support.mails import row, submit
-from tests.support.pages import look
+from tests.support.pages import log_in, look, send
 from tests.support.routes import ANSWERS, VISITORS, address, routes, visitors
-from tests.support.scene import scene
+from tests.support.visitors import make_visitors
 
 GONE = "Mars/Olympus"
 NAMELESS = [
@@ -118,7 +117,7 @@ def test_nothing_else_opens_a_time_zone() -> None:
 
 @pytest.mark.changes_busy_table
 def test_every_page_answers_as_if_none_were_set(app: Flask) -> None:
-    there = scene(app, engine.utc_now())
+    there = make_visitors(app, engine.utc_now())
     with app.app_context():
         lose()
     wrong = []
@@ -136,24 +135,24 @@ def test_every_page_answers_as_if_none_were_set(app: Flask) -> None:
 @pytest.mark.changes_busy_table
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # one says more than PostgreSQL stores
 def test_every_kind_of_email_is_sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = scene(app, engine.utc_now())
+    there = make_visitors(app, engine.utc_now())
     monkeypatch.setattr(relevance, "MERGED_INTO", {})  # each by itself
-    birds = Pigeons()
+    fake_mailer = FakeMailer()
     with app.app_context():
         with engine.transaction() as session:
-            every_mail.queue(session, there)
+            mails.queue_every_mail(session, there)
             session.get_one(Person, there.person("Frank")).cadence = "digest"
         lose()
         noon = engine.utc_now().replace(hour=12) + timedelta(days=2)  # in no quiet hours
         digest.queue_due(noon)
-        while deliver(noon, birds):
+        while deliver(noon, fake_mailer):
             pass
         with engine.reading() as session:
             left = session.query(Mail).filter(Mail.status != "sent", Mail.attempts > 0).all()
             sent = {kind for (kind,) in session.query(Mail.kind).filter_by(status="sent")}
     assert not left, [(mail.kind, mail.error) for mail in left]
-    assert sent >= {*every_mail.KINDS, "digest"} - {"remind", "turn", "timeout", "wish"}, sent
-    assert not [mail for mail in birds.sent if GONE in mail.as_string()]
+    assert sent >= {*mails.KINDS, "digest"} - {"remind", "turn", "timeout", "wish"}, sent
+    assert not [mail for mail in fake_mailer.sent if GONE in mail.as_string()]
 
 
 def test_a_turn_is_told_and_ends_by_the_tables_zone(table: Begin) -> None:
@@ -163,9 +162,9 @@ def test_a_turn_is_told_and_ends_by_the_tables_zone(table: Begin) -> None:
         session.execute(text("UPDATE person SET quiet_from = 1380, quiet_to = 420"))
     submit("g1", 0, "pass")
     noon_there = NOW.replace(hour=3) + timedelta(days=1)
-    birds = Pigeons()
-    deliver(noon_there, birds)
-    assert any("(Tokyo)" in mail.as_string() for mail in birds.to("bob@example.org"))
+    fake_mailer = FakeMailer()
+    deliver(noon_there, fake_mailer)
+    assert any("(Tokyo)" in mail.as_string() for mail in fake_mailer.to("bob@example.org"))
     with engine.reading() as session:
         (turn,) = turns.open_turns(session, "g1")
         times = turns.times(session, session.get_one(Game, "g1"), turn)

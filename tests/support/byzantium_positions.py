@@ -11,7 +11,9 @@ from typing import Any
 from byzanz.games.byzantium.rules import Byzantium
 from byzanz.games.byzantium.state import State
 from byzanz.moves import Move
-from tests.support.plain_byzantium import CARDS, NAMES
+from tests.conftest import Table
+from tests.support.games import asked, make, position
+from tests.support.second_rules.byzantium import CARDS, NAMES
 
 BYZANTIUM = Byzantium()
 
@@ -118,3 +120,30 @@ def game(seats: int, seed: int) -> Iterator[tuple[State, int | None, Move]]:
 def differing(one: Any, other: Any) -> set[str]:
     """Return the names of the fields in which two states or views differ."""
     return {field.name for field in fields(one) if getattr(one, field.name) != getattr(other, field.name)}
+
+
+# ---- games for the tests of pages ----
+
+
+def legal(game: Table, seat: int) -> list[str]:
+    """Return the moves of a seat as text."""
+    now = position(game.id)
+    return list(map(str, now.rules.moves(now.state, seat)))
+
+
+def go_on(game: Table, turns: int, dice: random.Random) -> bool:
+    """Play some turns at random; return False when the game is over."""
+    for _ in range(turns):
+        if not position(game.id).awaited:
+            return False
+        seat = asked(game)
+        make(game, seat, dice.choice(legal(game, seat)))
+    return bool(position(game.id).awaited)
+
+
+def moments(game: Table, every: int = 3, seed: int = 3) -> Iterator[int]:
+    """Yield the seat to move at moments of a whole game."""
+    dice = random.Random(seed)
+    while position(game.id).awaited:
+        yield asked(game)
+        go_on(game, every, dice)

@@ -138,7 +138,7 @@ def received(message: Message) -> EmailMessage:
     return stored
 
 
-class Pigeons:
+class FakeMailer:
     """A sender that stores its emails; `faults` are raised first, one per email."""
 
     def __init__(self, *faults: Exception) -> None:

@@ -13,7 +13,7 @@ from byzanz.moves import ranked
 from server.store import engine, people
 from server.store.models import Conduct, Game, Person, Seat, Standing
 from tests.conftest import NOW, Table, begun
-from tests.support.tables import make, position
+from tests.support.games import make, position
 
 
 def somebody(name: str, **values: Any) -> int:

@@ -9,7 +9,7 @@ import flask
 from flask import Flask
 from werkzeug.routing import Rule
 
-from tests.support.scene import BASE, Scene, Visitor
+from tests.support.visitors import BASE, Visitor, Visitors
 
 VISITORS = (
     "nobody",
@@ -215,7 +215,7 @@ DOORS = {
 }
 
 
-def visitors(there: Scene) -> tuple[Visitor, ...]:
+def visitors(there: Visitors) -> tuple[Visitor, ...]:
     """Return all VISITORS."""
     return (
         Visitor(),
@@ -236,7 +236,7 @@ def routes(app: Flask) -> Iterator[tuple[str, Rule]]:
             yield f"{method} {rule.rule}", rule
 
 
-def address(there: Scene, rule: Rule, visitor: Visitor) -> str:
+def address(there: Visitors, rule: Rule, visitor: Visitor) -> str:
     """Return the route's path with this visitor's tokens."""
     values = {
         "token": visitor.token(DOORS.get(rule.rule.split("/")[1], "")),

@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from tests.conftest import Table
-from tests.support.busy_table import BUSY
 from tests.support.databases import PostgresClone
+from tests.support.neighbour_game import NEIGHBOUR
 
 
 def asked(url: str, *statements: str) -> list[object]:
@@ -31,7 +31,7 @@ def test_a_game_is_gone_after_a_reset_and_numbers_start_again(
     assert asked(url, "SELECT count(*) FROM person") == [0]
     assert asked(url, "SELECT nextval('person_id_seq')") == first[:1]
     busy = asked(postgres_clone.reset(), "SELECT DISTINCT game_id FROM entry")
-    assert busy == [BUSY]
+    assert busy == [NEIGHBOUR]
     postgres_clone.reset(empty=True)
     table()
     with pytest.raises(sa.exc.DBAPIError) as refused:  # the triggers are back

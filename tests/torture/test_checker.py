@@ -27,7 +27,7 @@ from server.validation import Guest
 from tests.conftest import NOW, settings
 from tests.support.databases import migrate, postgres_database
 from tests.support.folders import ROOT
-from tests.support.in_hand import start_clock
+from tests.support.games import start_clock
 from tests.support.mail_servers import received
 from tests.torture import checker, clock_rules, edits, evidence
 from tests.torture.correspondence import Correspondence

@@ -18,16 +18,16 @@ from server.scheduler import jobs
 from server.store import engine
 from server.store.models import Conduct, Game, Person, Reliability, Standing
 from tests.conftest import NOW, Table, begun
-from tests.support import year_recount
-from tests.support.a_year import Year
-from tests.support.diary import DAY
+from tests.support.costs import statements
+from tests.support.decisions import DAY
+from tests.support.games import asked, make
 from tests.support.leaks.worlds import Dice
-from tests.support.letters import with_replies
-from tests.support.rematches import moderator
-from tests.support.statements import statements
-from tests.support.tables import asked, make
+from tests.support.lobby import moderator
+from tests.support.sample_mails import with_replies
 from tests.support.talk import say, word_id
-from tests.support.year_recount import Result
+from tests.support.year import recount
+from tests.support.year.recount import Result
+from tests.support.year.simulation import Year
 
 RANDOM = ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "choice")
 
@@ -66,7 +66,7 @@ def live(app: Flask, dice: Dice, seed: int, games: int) -> None:
     print(
         f"{year.now:%Y-%m-%d}, {len(year.lives)} games: {dict(sorted(year.counts.items()))}", file=sys.stderr
     )
-    counted = year_recount.results(year)
+    counted = recount.results(year)
     check_rows(year, counted)
     check_people(year, counted)
     check_groups(counted)
@@ -103,7 +103,7 @@ def check_rows(year: Year, counted: list[Result]) -> None:
     expected = {
         (each.game_id, person): (answers, left, took_over)
         for person in year.alive
-        for each, answers, left, took_over in year_recount.conduct(counted, person)
+        for each, answers, left, took_over in recount.conduct(counted, person)
     }
     assert expected.keys() == conduct.keys()
     for key, told in expected.items():
@@ -129,17 +129,17 @@ def check_people(year: Year, counted: list[Result]) -> None:
         for person in year.alive:
             of = shown[person]
             figures = (of.decisions, of.missed, of.median, of.games, of.abandoned)
-            assert figures == year_recount.shown(counted, person), year.names[person]
+            assert figures == recount.shown(counted, person), year.names[person]
             found = profiles.profile(session, session.get_one(Person, person)).tallies
             record = {
                 (each.slug, each.size): (each.played, each.won, each.even, each.place) for each in found
             }
-            told = year_recount.tallies(counted, person)
+            told = recount.tallies(counted, person)
             assert record == {kind: pytest.approx(row) for kind, row in told.items()}
             for other in year.alive:
                 if other != person:
                     met = profiles.company(session, person, other)
-                    assert (met.met, met.before) == year_recount.company(counted, person, other)
+                    assert (met.met, met.before) == recount.company(counted, person, other)
 
 
 def check_groups(counted: list[Result]) -> None:
@@ -151,7 +151,7 @@ def check_groups(counted: list[Result]) -> None:
                 assert found is None
                 continue
             assert found is not None
-            games, ranking = year_recount.group(counted, each.people)
+            games, ranking = recount.group(counted, each.people)
             assert {game.id for game in found.games} == games
             assert {
                 member.person_id: (member.played, member.won, member.place, member.points)

@@ -10,15 +10,26 @@ import pytest
 from sqlalchemy import select
 
 from server.store import engine, log, models
-from tests.support.whole_games import assert_a_true_record, kind_of, organise, play_to_the_end
-from tests.support.world import Button, Form, PlainHand, Player, World, link, world
+from tests.support.live_server import (
+    Button,
+    Form,
+    LiveServer,
+    PlainHand,
+    Player,
+    assert_a_true_record,
+    kind_of,
+    link,
+    live_server,
+    organise,
+    play_to_the_end,
+)
 
 ALICE, BOB = "alice@example.org", "bob@example.org"
 
 
 @pytest.fixture
-def server(database_url: str) -> Iterator[World]:
-    with world(database_url) as running:
+def server(database_url: str) -> Iterator[LiveServer]:
+    with live_server(database_url) as running:
         yield running
 
 
@@ -70,20 +81,20 @@ class Schemer(Player):
         return True
 
 
-def made(server: World) -> list[tuple[int | None, str]]:
+def made(server: LiveServer) -> list[tuple[int | None, str]]:
     """Return all entries of the log so far."""
     with server.app.app_context(), engine.reading() as session:
         game = session.scalars(select(models.Game)).one()
         return [(entry.seat, entry.move) for entry in log.entries(session, game.id)]
 
 
-def turn_mails(server: World) -> dict[str, str]:
+def turn_mails(server: LiveServer) -> dict[str, str]:
     """Return the link in each turn email of the next tick, by recipient."""
     server.tick()
     return {to: link(message, "t") for to, message in server.new_mails() if kind_of(message) == "turn"}
 
 
-def later_mails(server: World) -> dict[str, str]:
+def later_mails(server: LiveServer) -> dict[str, str]:
     """The same, including players whose own move opened their next turn."""
     server.pass_time(minutes=3)
     return turn_mails(server)
@@ -103,7 +114,7 @@ def fought(player: Player, address: str) -> bool:
 @pytest.mark.parametrize(
     "database_url", [pytest.param("sqlite", marks=pytest.mark.nightly), "postgresql"], indirect=True
 )
-def test_friends_play_empire_by_the_links_in_their_mails(server: World) -> None:
+def test_friends_play_empire_by_the_links_in_their_mails(server: LiveServer) -> None:
     alice, bob = (Schemer(name, PlainHand(), random.Random(f"empire {name}")) for name in (ALICE, BOB))
     people: dict[str, Player] = {ALICE: alice, BOB: bob}
     organise(server, people, "empire")

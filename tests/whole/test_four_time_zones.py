@@ -31,7 +31,7 @@ from server.store import engine, log
 from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
 from server.web.http import format_moment
 from tests.conftest import Table, settings
-from tests.support.mail_servers import Pigeons
+from tests.support.mail_servers import FakeMailer
 
 BEGIN = datetime(2026, 10, 1, 9, 30, 17, tzinfo=UTC)
 """Clocks go forward at Lord Howe on 4 October, back in Europe on 25 October and in New York on 1 November."""
@@ -95,7 +95,7 @@ class Watch:
     app: Flask
     rng: random.Random = field(default_factory=lambda: random.Random(4))
     now: datetime = BEGIN
-    pigeons: Pigeons = field(default_factory=Pigeons)
+    fake_mailer: FakeMailer = field(default_factory=FakeMailer)
     read: int = 0
     plans: dict[tuple[int, int], datetime] = field(default_factory=dict)
     """When each seat will answer the turn that opened at an entry; missing if it will not."""
@@ -125,7 +125,7 @@ class Watch:
                     row.at = self.now
         jobs.tick_turns(self.now, 5)
         jobs.tick_reminders(self.now)
-        while deliver.deliver(self.now, self.pigeons):
+        while deliver.deliver(self.now, self.fake_mailer):
             pass
 
     def next_moment(self) -> datetime:
@@ -237,7 +237,7 @@ def answer(watch: Watch, turn: Turn) -> None:
 
 def reply(watch: Watch, move: str) -> None:
     """Reply as Bob to his newest turn email, above the quote."""
-    newest = [mail for mail in watch.pigeons.to("bob@") if mail["Reply-To"]][-1]
+    newest = [mail for mail in watch.fake_mailer.to("bob@") if mail["Reply-To"]][-1]
     address = re.search(r"play\+[a-z2-7]{26}@[a-z.]+", str(newest["Reply-To"]))
     assert address is not None
     body: Any = newest.get_body(("plain",))
@@ -292,7 +292,7 @@ def mend(watch: Watch) -> None:
 
 def post(watch: Watch) -> None:
     """Read the emails: check each turn that has started, and let its player plan."""
-    for message in watch.pigeons.sent[watch.read :]:
+    for message in watch.fake_mailer.sent[watch.read :]:
         watch.read += 1
         seat = next(at for at, name in enumerate(NAMES) if name.lower() in str(message["To"]).lower())
         fresh = [turn for turn in watch.turns() if turn.seat == seat and turn.started_at == watch.now]

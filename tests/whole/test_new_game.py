@@ -17,10 +17,8 @@ from server.store.models import Game
 from tests.support import author
 from tests.support import new_game_document as document
 from tests.support.folders import ROOT
-from tests.support.markup import assert_sound
-from tests.support.pages import look
-from tests.support.whole_games import organise, play_to_the_end
-from tests.support.world import PlainHand, Player, world
+from tests.support.live_server import PlainHand, Player, live_server, organise, play_to_the_end
+from tests.support.pages import assert_sound, look
 
 SLUG = "toll"
 ONE_TABLE = """\
@@ -82,7 +80,7 @@ class Traveller(Player):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.usefixtures("game")
 def test_friends_play_it_by_the_links_in_their_emails(database_url: str) -> None:
-    with world(database_url) as server:
+    with live_server(database_url) as server:
         friends: dict[str, Player] = {
             f"{name}@example.org": Traveller(f"{name}@example.org", orders=name == "alice")
             for name in ("alice", "bob")

@@ -11,8 +11,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.whole_games import assert_a_true_record, organise, play_to_the_end
-from tests.support.world import PlainHand, Player, World, world
+from tests.support.live_server import (
+    LiveServer,
+    PlainHand,
+    Player,
+    assert_a_true_record,
+    live_server,
+    organise,
+    play_to_the_end,
+)
 
 NAMES = ("alice", "bob", "charlie", "daphne", "eirene", "felix")
 
@@ -24,8 +31,8 @@ def path(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def server(database_url: str, path: str) -> Iterator[World]:
-    with world(database_url, path) as running:
+def server(database_url: str, path: str) -> Iterator[LiveServer]:
+    with live_server(database_url, path) as running:
         yield running
 
 
@@ -44,7 +51,7 @@ def players(n: int, seed: int) -> dict[str, Player]:
     ],
     indirect=["database_url"],
 )
-def test_friends_play_a_whole_game_by_the_links_in_their_mails(server: World, n: int) -> None:
+def test_friends_play_a_whole_game_by_the_links_in_their_mails(server: LiveServer, n: int) -> None:
     people = players(n, seed=n)
     organise(server, people)
     play_to_the_end(server, people)
@@ -55,7 +62,7 @@ def test_friends_play_a_whole_game_by_the_links_in_their_mails(server: World, n:
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_somebody_who_never_answers_is_passed_for(server: World) -> None:
+def test_somebody_who_never_answers_is_passed_for(server: LiveServer) -> None:
     people = players(3, seed=7)
     silent = people["charlie@example.org"]
     silent.answers = False
@@ -78,7 +85,7 @@ def test_somebody_who_never_answers_is_passed_for(server: World) -> None:
     ],
     indirect=["database_url", "path"],
 )
-def test_friends_play_byzantium_by_the_links_in_their_mails(server: World, path: str, n: int) -> None:
+def test_friends_play_byzantium_by_the_links_in_their_mails(server: LiveServer, path: str, n: int) -> None:
     assert server.origin.endswith(path)
     people = players(n, seed=n)
     organise(server, people, "byzantium")

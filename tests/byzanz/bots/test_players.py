@@ -16,7 +16,7 @@ from byzanz.moves import BadSetup, Move
 from byzanz.record import verify, write
 from byzanz.rules import PUBLIC, Rules
 from byzanz.umpire import play, settle
-from tests.support.examples import example
+from tests.support.folders import example
 from tests.support.sealed_game import Duel, Sealed
 
 BYZANZ = rules_of("byzanz")

@@ -10,7 +10,7 @@ from byzanz.games.facts import Fact, facts
 from byzanz.moves import Move
 from byzanz.rules import PUBLIC, Viewer
 from byzanz.umpire import settle
-from tests.support.examples import example
+from tests.support.folders import example
 
 
 def test_facts_of_a_view_are_sorted_by_table_and_seat() -> None:

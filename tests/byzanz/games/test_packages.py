@@ -14,7 +14,7 @@ import pytest
 from byzanz import games
 from byzanz.games import GROUP, broken, latest, read, rules_of
 from byzanz.moves import BadSetup
-from tests.support.examples import example
+from tests.support.folders import example
 
 SHIPPED = [rules.slug for rules in games.SHIPPED]
 GOOFSPIEL = Path(example("goofspiel").__file__ or "")

@@ -13,7 +13,7 @@ from byzanz.games.sealed import Hands, OpenHandsGame, Round, SealedGame
 from byzanz.moves import BadSetup, IllegalMove, Move, NotAwaited, UnreadableMove
 from byzanz.rules import ALL, PUBLIC, Rules
 from byzanz.umpire import play, settle
-from tests.support.examples import EXAMPLES, example
+from tests.support.folders import EXAMPLES, example
 
 Goofspiel = example("goofspiel").Goofspiel
 

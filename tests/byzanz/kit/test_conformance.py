@@ -11,7 +11,7 @@ from byzanz.kit.moves import check_orders
 from byzanz.moves import BadSetup, Order, UnreadableOrder
 from byzanz.rules import Rules
 from tests.support import game_data
-from tests.support.examples import example
+from tests.support.folders import example
 from tests.support.passing_game import Passing
 from tests.support.planted_faults import PLANTED, Obeys, PaysToLose, ShowsNoDeck
 from tests.support.sealed_game import Sealed

@@ -24,8 +24,7 @@ from byzanz.record import (
 )
 from byzanz.rules import Rules
 from byzanz.umpire import Step, play, read_logged, replay, settle
-from tests.support.finished_records import finished
-from tests.support.recorded_games import chained, falsified
+from tests.support.records import chained, falsified, finished
 
 GAMES, FORGERIES = 40, 2
 """Of each kind of game: how many are played at most, until so many could be rewritten."""

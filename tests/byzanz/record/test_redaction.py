@@ -8,7 +8,7 @@ from byzanz.games import rules_of
 from byzanz.moves import Move
 from byzanz.record import Entry, open_choices, redact_entries, redact_record, verify
 from byzanz.rules import ALL, PUBLIC, Viewer
-from tests.support.recorded_games import Table, find
+from tests.support.records import RecordedTable, find
 from tests.support.sealed_game import Sealed
 
 BYZANZ = rules_of("byzanz")
@@ -22,7 +22,7 @@ class Counted(Sealed):
         return f"{told} 1" if settled and told.endswith("?") else told
 
 
-def lay(table: Table, seat: int, which: int = 0, by: str = "player") -> str:
+def lay(table: RecordedTable, seat: int, which: int = 0, by: str = "player") -> str:
     """Lay a card, or change it; the move."""
     moves = table.rules.moves(table.state, seat) or table.rules.out_of_turn_moves(table.state, seat)
     move = str(moves[which])
@@ -30,7 +30,7 @@ def lay(table: Table, seat: int, which: int = 0, by: str = "player") -> str:
     return move
 
 
-def moves(table: Table, viewer: Viewer, rules: Any = None) -> list[str]:
+def moves(table: RecordedTable, viewer: Viewer, rules: Any = None) -> list[str]:
     """The moves as the viewer reads them after the first shuffle."""
     rules = rules or table.rules
     open_seqs = open_choices(table.rules, 2, {}, table.entries)
@@ -38,7 +38,7 @@ def moves(table: Table, viewer: Viewer, rules: Any = None) -> list[str]:
 
 
 def test_a_byzanz_game_hides_the_deal_and_how_others_came_to_their_moves() -> None:
-    table = Table(BYZANZ, 4)
+    table = RecordedTable(BYZANZ, 4)
     table.choose(3)
     table.write(1, "order", "pass", note="the price passed your limit")
     table.write(2, "rules", "pass")
@@ -63,14 +63,14 @@ def test_a_byzanz_game_hides_the_deal_and_how_others_came_to_their_moves() -> No
 
 
 def test_nothing_is_hidden_from_all_and_when_the_game_is_over() -> None:
-    table = Table(BYZANZ, 3).finish()
+    table = RecordedTable(BYZANZ, 3).finish()
     assert list(redact_entries(BYZANZ, table.entries, ALL, False)) == table.entries
     assert list(redact_entries(BYZANZ, table.entries, 2, True)) == table.entries
     assert redact_record(table.record(), PUBLIC) == table.record()
 
 
 def test_a_running_record_shows_no_seed_not_even_to_all() -> None:
-    table = Table(BYZANZ, 3)
+    table = RecordedTable(BYZANZ, 3)
     table.choose(3)
     for viewer in (0, PUBLIC, ALL):
         record = redact_record(table.running(), viewer)
@@ -80,7 +80,7 @@ def test_a_running_record_shows_no_seed_not_even_to_all() -> None:
 
 
 def test_a_sealed_choice_opens_when_all_are_in() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     first = lay(table, 1)
     assert moves(table, 0) == moves(table, PUBLIC) == ["lay ?"]
     assert moves(table, 1) == moves(table, ALL) == [first]
@@ -90,14 +90,14 @@ def test_a_sealed_choice_opens_when_all_are_in() -> None:
 
 
 def test_a_replaced_sealed_choice_stays_sealed() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     laid = [lay(table, 0), lay(table, 0, 1), lay(table, 1)]
     assert moves(table, 0) == laid
     assert moves(table, 1) == moves(table, PUBLIC) == ["lay ?", *laid[1:]]
 
 
 def test_what_becomes_public_of_a_sealed_choice_is_told_once_all_are_in() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     lay(table, 0)
     lay(table, 0, 1)
     assert moves(table, 1, Counted()) == ["lay ?", "lay ?"]
@@ -106,7 +106,7 @@ def test_what_becomes_public_of_a_sealed_choice_is_told_once_all_are_in() -> Non
 
 
 def test_of_sealed_and_chance_entries_the_salt_is_withheld_even_from_their_maker() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     lay(table, 0, by="bot")
     lay(table, 1)
     table.choose()
@@ -124,7 +124,7 @@ def test_of_sealed_and_chance_entries_the_salt_is_withheld_even_from_their_maker
 
 @pytest.mark.parametrize("viewer", [0, 1, PUBLIC])
 def test_a_void_leaves_open_what_was_open_and_sealed_what_was_sealed(viewer: Viewer) -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     lay(table, 0)
     lay(table, 1)
     before = moves(table, viewer)
@@ -142,7 +142,7 @@ def test_a_void_leaves_open_what_was_open_and_sealed_what_was_sealed(viewer: Vie
 
 
 def test_the_sealed_choice_of_a_voided_round_does_not_open_with_the_next() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     lay(table, 0)
     table.void(2)
     table.resume()
@@ -152,7 +152,7 @@ def test_the_sealed_choice_of_a_voided_round_does_not_open_with_the_next() -> No
 
 def test_worlds_that_a_reader_cannot_tell_apart_give_the_same_record() -> None:
     def played(card: int) -> list[Entry]:
-        table = Table(Sealed(), 2)
+        table = RecordedTable(Sealed(), 2)
         lay(table, 1, card, by=("player", "order")[card])
         lay(table, 1, 0)
         return table.entries
@@ -178,7 +178,7 @@ def test_games_without_sealed_choices_are_not_replayed_for_it() -> None:
 
 
 def test_a_redacted_record_of_sealed_choices_verifies_as_far_as_it_goes() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     lay(table, 0)
     lay(table, 1)
     lay(table, min(Sealed().awaited(table.state)), 0, by="bot")

@@ -8,9 +8,7 @@ from byzanz.chance import Stream, shuffled
 from byzanz.games import rules_of
 from byzanz.record import STEPS, Record, Report, ShuffleCheck, examine, redact_record, verify
 from byzanz.rules import ALL, PUBLIC, Viewer
-from tests.support.finished_records import finished, wrong
-from tests.support.record_faults import FAULTS, broken_chain, entry, swapped
-from tests.support.recorded_games import Table
+from tests.support.records import FAULTS, RecordedTable, broken_chain, entry, finished, swapped, wrong
 
 BYZANZ = rules_of("byzanz")
 
@@ -87,7 +85,7 @@ def test_how_far_it_came_is_counted() -> None:
 
 @pytest.mark.parametrize("viewer", [0, PUBLIC, ALL])
 def test_of_a_running_game_the_hidden_steps_are_said_to_be_hidden(viewer: Viewer) -> None:
-    table = Table(BYZANZ, 3)
+    table = RecordedTable(BYZANZ, 3)
     table.choose(3)
     record = redact_record(table.running(), viewer)
     report = verify(record)
@@ -111,7 +109,7 @@ def test_of_a_running_game_the_hidden_steps_are_said_to_be_hidden(viewer: Viewer
 
 
 def test_a_void_of_what_was_voided_is_found_however_often() -> None:
-    table = Table(BYZANZ, 3)
+    table = RecordedTable(BYZANZ, 3)
     for _ in range(3):
         seq = table.choose()
         table.void(seq)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from byzanz.chance import commitment
 from byzanz.record import BadRecord, Entry, InvalidRecord, Record, Result, read, redact_record, verify, write
 from byzanz.rules import ALL, PUBLIC
-from tests.support.finished_records import BYZANZ, find_any, finished, wrong
-from tests.support.recorded_games import Table, falsified, find
+from tests.support.records import BYZANZ, RecordedTable, falsified, find, find_any, finished, wrong
 from tests.support.sealed_game import Sealed
 
 # True records
@@ -28,14 +27,14 @@ def test_a_finished_game_is_true() -> None:
 
 
 def test_everybody_who_may_choose_for_a_seat_is_believed() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     for by in ("player", "order", "clock", "autopilot", "bot"):
         table.choose(by=by)
     assert verify(table.finish().record(), find).replayed
 
 
 def test_a_table_with_all_its_acts_is_true() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     for act in ("!extend 1 3600", "!bank 1 -60", "!autopilot 1 on", "!replace 1", "!link 1", "!leave 1"):
         table.act(act, seat=1)
     for act in (
@@ -58,7 +57,7 @@ def test_a_table_with_all_its_acts_is_true() -> None:
 
 
 def test_a_void_gives_the_same_shuffle_again() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     seqs = [table.choose(), table.choose(), table.choose()]
     shuffles = [entry for entry in table.entries if entry.by == "chance"]
     assert len(shuffles) == 2
@@ -81,7 +80,7 @@ def test_a_void_gives_the_same_shuffle_again() -> None:
 
 
 def test_a_void_back_to_a_forced_move_waits_for_the_resume() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     while not any(entry.by == "rules" for entry in table.entries):
         table.choose(-1)
     forced = next(entry for entry in table.entries if entry.by == "rules")
@@ -94,7 +93,7 @@ def test_a_void_back_to_a_forced_move_waits_for_the_resume() -> None:
 
 
 def test_voids_may_reach_behind_voids() -> None:
-    table = Table(BYZANZ, 3)
+    table = RecordedTable(BYZANZ, 3)
     seqs = [table.choose(which) for which in (5, 3, 1, 0)]
     table.void(seqs[2])
     table.resume()
@@ -105,7 +104,7 @@ def test_voids_may_reach_behind_voids() -> None:
 
 
 def test_an_abandoned_game_is_true_with_its_scores_as_they_stand() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     for _ in range(4):
         table.choose()
     table.act("!abandon")
@@ -119,7 +118,7 @@ def test_an_abandoned_game_is_true_with_its_scores_as_they_stand() -> None:
 
 
 def test_a_running_game_is_true_as_far_as_it_goes() -> None:
-    table = Table(Sealed(), 2)
+    table = RecordedTable(Sealed(), 2)
     for _ in range(4):
         table.choose()
     table.act("!pause")
@@ -135,7 +134,7 @@ def test_a_running_game_is_true_as_far_as_it_goes() -> None:
 
 
 def test_of_a_redacted_record_all_is_checked_that_it_tells() -> None:
-    table = Table(BYZANZ, 3)
+    table = RecordedTable(BYZANZ, 3)
     for by in ("bot", "player", "clock"):
         table.choose(by=by)
     table.act("!pause")
@@ -227,15 +226,15 @@ def test_every_field_is_bound_by_the_chain(field: str) -> None:
 # Lies whose hashes are right
 
 
-def lie(change: Callable[[Table], None]) -> InvalidRecord:
+def lie(change: Callable[[RecordedTable], None]) -> InvalidRecord:
     """What is found when somebody writes a log that is well chained but not true."""
-    table = Table(BYZANZ, 3)
+    table = RecordedTable(BYZANZ, 3)
     table.choose(5)
     change(table)
     return wrong(table.running())
 
 
-LIES: dict[str, tuple[Callable[[Table], None], str]] = {
+LIES: dict[str, tuple[Callable[[RecordedTable], None], str]] = {
     "illegal": (lambda table: table.write(1, "player", "take cloth"), "'take cloth': "),
     "unknown": (lambda table: table.write(1, "player", "fly"), "'fly': "),
     "abbreviated": (lambda table: table.write(1, "player", "p"), "'p' is not canonical; write 'pass'"),
@@ -316,7 +315,7 @@ def test_an_act_with_other_words_is_found(act: str) -> None:
 def test_moves_in_a_pause_are_found() -> None:
     for move in ("pass", "sell cloth1 cloth1 cloth1"):
 
-        def in_a_pause(table: Table, move: str = move) -> None:
+        def in_a_pause(table: RecordedTable, move: str = move) -> None:
             table.act("!pause")
             table.write(1, "player", move)
 
@@ -327,7 +326,7 @@ def test_moves_in_a_pause_are_found() -> None:
 def test_a_void_without_its_pause_is_found() -> None:
     for follower in ("!resume", "!note"):
 
-        def no_pause(table: Table, follower: str = follower) -> None:
+        def no_pause(table: RecordedTable, follower: str = follower) -> None:
             table.act("!void 2")
             table.act(follower)
 
@@ -337,7 +336,7 @@ def test_a_void_without_its_pause_is_found() -> None:
 
 
 def test_what_was_voided_cannot_be_voided_again() -> None:
-    def twice(table: Table) -> None:
+    def twice(table: RecordedTable) -> None:
         table.void(2)
         table.act("!void 2")
 
@@ -520,14 +519,14 @@ def test_a_result_that_is_not_true_is_found() -> None:
 
 
 def test_a_seed_shown_before_the_end_is_found() -> None:
-    table = Table(BYZANZ, 3)
+    table = RecordedTable(BYZANZ, 3)
     table.choose()
     assert "the seed is shown" in wrong(replace(table.running(), header=table.header)).reason
 
 
 def test_what_was_read_from_a_file_of_many_verifies() -> None:
     records = [finished("byzanz", number) for number in range(3)] + [finished("sealed")]
-    table = Table(BYZANZ, 4)
+    table = RecordedTable(BYZANZ, 4)
     table.choose(3)
     records += [redact_record(table.running(), viewer) for viewer in (0, PUBLIC, ALL)]
     text = "".join(map(write, records))

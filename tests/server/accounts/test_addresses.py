@@ -32,10 +32,7 @@ from server.store.models import (
 )
 from server.validation import Guest
 from tests.conftest import NOW, Table
-from tests.support.at_once import at_once
-from tests.support.forms import session_of
-from tests.support.invitations import everything, known, sign_in_token
-from tests.support.moving import (
+from tests.support.address_changes import (
     ANN,
     DAY,
     MINUTE,
@@ -44,12 +41,15 @@ from tests.support.moving import (
     at,
     change_of,
     mailed,
-    post,
     row,
+    send_waiting,
     tick,
     token,
     trust_the_clock,
 )
+from tests.support.at_once import at_once
+from tests.support.lobby import everything, known
+from tests.support.pages import session_of, sign_in_token
 
 OTHER = Guest("Zoe", "zoe@smyrna.example")
 WHY = "lost mailbox"
@@ -73,7 +73,7 @@ def signed_in_once(guest: Guest) -> int:
     found = known(guest, NOW - DAY)
     with engine.transaction() as session:
         session.get_one(Person, found).accepted = True
-    post(NOW - HOUR)
+    send_waiting(NOW - HOUR)
     return found
 
 
@@ -87,20 +87,20 @@ def traces(text: str, address: str) -> bool:
 
 def test_both_mailboxes_prove_a_change_and_a_day_later_it_is_done(ann: int) -> None:
     addresses.ask(ann, f"  {NEW.upper()} ", NOW)
-    sent = post(NOW).sent
+    sent = send_waiting(NOW).sent
     assert [
         message["To"].addresses[0].addr_spec for message in sent if "new address" in message["Subject"]
     ] == [NEW]
     assert mailed("moving") == []  # an address that nobody has confirmed is no news
     addresses.confirm(token("move"), NOW)
-    told = post(NOW).sent
+    told = send_waiting(NOW).sent
     assert [message["To"].addresses[0].addr_spec for message in told] == [ANN.address]
     assert not traces(str(told[0]), NEW)
     assert tick(NOW + DAY - MINUTE) == 0
     assert row(ann).email == ANN.address
     assert tick(NOW + DAY) == 1
     assert (row(ann).email, at(ANN.address), change_of(ann)) == (NEW, None, None)
-    done = post(NOW + DAY).sent
+    done = send_waiting(NOW + DAY).sent
     assert [message["To"].addresses[0].addr_spec for message in done] == [NEW]
     assert "signed out" in str(done[0].get_body(("plain",)))
     assert tick(NOW + 2 * DAY) == 0
@@ -126,7 +126,7 @@ def test_the_old_address_leaves_every_table(ann: int) -> None:
     assert traces(str(everything()), ANN.address)
     tick(NOW + DAY)
     assert not traces(str(everything()), ANN.address)
-    post(NOW + DAY)
+    send_waiting(NOW + DAY)
     assert not traces(str(everything()), ANN.address)
 
 
@@ -151,7 +151,7 @@ def test_nothing_moves_before_the_email_to_the_old_mailbox_was_sent_a_day_ago(an
     addresses.ask(ann, NEW, NOW)
     addresses.confirm(token("move"), NOW)
     assert tick(NOW + 2 * DAY) == 0  # it still waits
-    post(NOW + 2 * DAY)
+    send_waiting(NOW + 2 * DAY)
     assert tick(NOW + 3 * DAY - MINUTE) == 0
     assert tick(NOW + 3 * DAY) == 1
 
@@ -179,7 +179,7 @@ def test_nothing_is_done_while_the_clock_is_in_doubt(ann: int, monkeypatch: pyte
 
 def test_a_change_that_nobody_confirms_ends_and_its_address_goes(ann: int) -> None:
     addresses.ask(ann, NEW, NOW)
-    post(NOW)
+    send_waiting(NOW)
     confirming = token("move")
     assert tick(NOW + DAY) == 0, "the email may have been a day late"
     assert tick(NOW + addresses.CONFIRM_WITHIN) == 1
@@ -212,9 +212,9 @@ def test_asking_again_replaces_the_change_and_its_links(ann: int) -> None:
     with pytest.raises(NoSuchLink):
         addresses.confirm(first, NOW)
     assert not traces(str(everything()), NEW)
-    post(NOW)
+    send_waiting(NOW)
     addresses.confirm(token("move"), NOW)
-    post(NOW)
+    send_waiting(NOW)
     tick(NOW + DAY)
     assert row(ann).email == "third@smyrna.example"
 
@@ -275,7 +275,7 @@ def test_emails_about_a_change_go_out_to_those_who_want_none(ann: int) -> None:
     ask_and_confirm(ann, NEW, NOW)
     assert [mail.status for mail in mailed("moving")] == ["sent"]
     tick(NOW + DAY)
-    post(NOW + DAY)
+    send_waiting(NOW + DAY)
     assert [mail.status for mail in mailed("moved")] == ["sent"]
 
 
@@ -287,7 +287,7 @@ def test_asking_says_the_same_of_known_and_unknown_addresses(ann: int) -> None:
 
     def told(address: str) -> object:
         addresses.ask(ann, address, NOW)
-        [mail] = [str(message.get_body(("plain",))) for message in post(NOW).sent]
+        [mail] = [str(message.get_body(("plain",))) for message in send_waiting(NOW).sent]
         data = b"".join(personal_data.archive(ann))
         with engine.reading() as session:
             change = session.get_one(AddressChange, ann)
@@ -304,7 +304,7 @@ def test_a_strangers_words_do_not_reach_the_new_address(ann: int) -> None:
         session.get_one(Person, ann).name = "Call 555 now"
         people.get_or_create(session, NEW, "Call 666 now", NOW)
     addresses.ask(ann, NEW, NOW)
-    [mail] = post(NOW).sent
+    [mail] = send_waiting(NOW).sent
     assert "Call" not in str(mail)
     assert ANN.address not in str(mail)
 
@@ -315,7 +315,7 @@ def test_a_strangers_words_do_not_reach_the_new_address(ann: int) -> None:
 def test_who_has_only_the_new_mailbox_gets_nothing(ann: int) -> None:
     addresses.ask(ann, NEW, NOW)
     addresses.confirm(token("move"), NOW)
-    post(NOW)
+    send_waiting(NOW)
     login.mail_sign_in(NEW, NOW)  # before the day is over, it opens nothing of Ann's
     assert [mail.person_id for mail in mailed("signin")] == []
     addresses.stop_by_link(LinkPurpose.OBJECT, token("moving"), NOW + HOUR)
@@ -379,7 +379,7 @@ def test_an_account_at_the_new_address_joins_only_in_a_browser_signed_in_to_both
             addresses.confirm(token("move"), NOW, signed_in=signed_in, join=join)
     assert everything() == before
     addresses.confirm(token("move"), NOW, signed_in=ann, join=True)
-    post(NOW)
+    send_waiting(NOW)
     assert tick(NOW + DAY) == 1
     assert (row(ann).email, row(other).email) == (OTHER.address, None)
     with engine.reading() as session:
@@ -392,7 +392,7 @@ def test_an_account_that_comes_up_meanwhile_is_not_swallowed(ann: int) -> None:
     assert tick(NOW + DAY) == 1
     assert (row(ann).email, row(meanwhile).email) == (ANN.address, NEW)
     assert change_of(ann) is None
-    [mail] = post(NOW + DAY).sent[-1:]
+    [mail] = send_waiting(NOW + DAY).sent[-1:]
     assert mail["To"].addresses[0].addr_spec == ANN.address
     assert "has not changed" in str(mail.get_body(("plain",)))
 
@@ -511,9 +511,9 @@ def test_an_address_that_two_wait_for_stays_for_the_second(ann: int) -> None:
     addresses.ask(zoe, NEW, NOW)
     addresses.stop(ann, NOW)
     assert at(NEW) is not None
-    post(NOW)
+    send_waiting(NOW)
     addresses.confirm(token("move"), NOW)
-    post(NOW)
+    send_waiting(NOW)
     tick(NOW + DAY)
     assert row(zoe).email == NEW
 
@@ -541,13 +541,13 @@ def test_stopped_clocks_go_on_when_the_new_address_is_there(table: Callable[...,
         turn = update(Turn).where(Turn.game_id == game.id, Turn.seat == 0)
         session.execute(turn.values(refused=said, refused_at=NOW, started_at=NOW))
     addresses.move(player, NEW, NOW, reason=WHY)
-    post(NOW)
+    send_waiting(NOW)
     tick(NOW + DAY)
     person = row(player)
     assert (person.unreachable, person.suppressed, person.lost_at, person.retry_at) == (None,) * 4
     with engine.reading() as session:
         assert session.get_one(Turn, (game.id, 0)).refused is None
-    sent = post(NOW + DAY).sent
+    sent = send_waiting(NOW + DAY).sent
     assert {message["To"].addresses[0].addr_spec for message in sent} == {NEW}
     assert {mail.kind for mail in everything_sent_to(player)} >= {"turn", "moved"}
 
@@ -564,7 +564,7 @@ def everything_sent_to(person_id: int) -> list[Mail]:
 
 def test_an_operators_change_tells_both_mailboxes_and_waits_a_day(ann: int) -> None:
     addresses.move(ann, NEW, NOW, reason=WHY)
-    sent = post(NOW).sent
+    sent = send_waiting(NOW).sent
     assert {message["To"].addresses[0].addr_spec for message in sent} == {ANN.address, NEW}
     assert all("operator" in str(message.get_body(("plain",))) for message in sent)
     assert tick(NOW + DAY - MINUTE) == 0
@@ -583,14 +583,14 @@ def test_both_mailboxes_can_stop_an_operators_change(ann: int, purpose: str, kin
 def test_a_mistyped_address_that_takes_no_email_does_not_become_anybodys(ann: int) -> None:
     typo = "ann.new@smyrna.exmaple"
     addresses.move(ann, typo, NOW, reason=WHY)
-    post(NOW)
+    send_waiting(NOW)
     deliverability.handle_bounce(mailed("move")[-1].id, Fact("text", {"text": "no such user"}), NOW + HOUR)
     tick(NOW + DAY)
     assert row(ann).email == ANN.address
-    (told,) = post(NOW + DAY).to(ANN.address)
+    (told,) = send_waiting(NOW + DAY).to(ANN.address)
     assert "does not accept email" in str(told.get_body(("plain",)))
     addresses.move(ann, typo, NOW + DAY, reason=WHY)
-    post(NOW + DAY)
+    send_waiting(NOW + DAY)
     tick(NOW + 3 * DAY)
     assert row(ann).email == typo, "it is tried again"
 
@@ -604,7 +604,7 @@ def test_an_operator_says_whether_an_account_joins(ann: int) -> None:
     with pytest.raises(InvalidInput):
         addresses.move(ann, ANN.address, NOW, reason=WHY)
     addresses.move(ann, OTHER.address, NOW, reason=WHY, join=True)
-    post(NOW)
+    send_waiting(NOW)
     tick(NOW + DAY)
     assert (row(ann).email, row(other).email) == (OTHER.address, None)
 
@@ -683,7 +683,7 @@ def test_two_who_want_each_others_address_wait_for_nobody_for_ever(app: Flask, a
             link = session.get_one(Link, int(mail.key.partition(":")[2]))
             asker, confirming = link.person_id, links.token(link)
         addresses.confirm(confirming, NOW, signed_in=asker, join=True)
-    post(NOW)
+    send_waiting(NOW)
     at_once(app, *(partial(addresses.carry_out, mover, NOW + DAY, NOW + DAY) for mover in (ann, zoe)))
     tick(NOW + DAY)
     assert sorted(filter(None, (row(ann).email, row(zoe).email))) in ([ANN.address], [OTHER.address])

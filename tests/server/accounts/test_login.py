@@ -11,7 +11,7 @@ from server.accounts import login
 from server.store import engine, links
 from server.store.models import Game, Link, Seat
 from tests.conftest import NOW, Table
-from tests.support.invitations import ALICE, BOB, invited, mails, person, token
+from tests.support.lobby import ALICE, BOB, invited, mails, person, token
 
 Begin = Callable[..., Table]
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)

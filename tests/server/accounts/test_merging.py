@@ -41,10 +41,9 @@ from server.store.models import (
 )
 from server.validation import Guest
 from tests.conftest import NOW, Table
-from tests.support.invitations import game_of, mails, person, seats_of, wish
-from tests.support.moderators import outsider
-from tests.support.moving import row
-from tests.support.short_games import finish
+from tests.support.address_changes import row
+from tests.support.games import finish, outsider
+from tests.support.lobby import game_of, mails, person, seats_of, wish
 
 pytestmark = pytest.mark.changes_busy_table
 DAY = timedelta(days=1)

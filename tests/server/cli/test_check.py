@@ -19,8 +19,7 @@ from byzanz.moves import Order
 from server import i18n
 from server.cli import drawings, kit, main
 from server.cli.drawings import READ, check_files
-from tests.support.examples import EXAMPLES, example
-from tests.support.folders import ROOT
+from tests.support.folders import EXAMPLES, ROOT, example
 
 GOOFSPIEL = EXAMPLES / "goofspiel" / "goofspiel.py"
 Goofspiel = example("goofspiel").Goofspiel

@@ -31,8 +31,8 @@ from server.ops import doctor, logs, serve
 from server.store import engine, totals
 from server.store.models import Mail, ModeratorAction, Person
 from tests.conftest import NOW, Table
-from tests.support.short_games import finish
-from tests.support.signals import terminate_through_another_thread
+from tests.support.games import finish
+from tests.support.servers import terminate_through_another_thread
 
 Run = Callable[..., tuple[int, str, str]]
 PATIENCE = 60.0

@@ -11,7 +11,7 @@ import pytest
 from byzanz.games import latest
 from byzanz.kit.terminal import Files, Terminal
 from server.cli import main
-from tests.support.examples import EXAMPLES
+from tests.support.folders import EXAMPLES
 
 GOOFSPIEL = str(EXAMPLES / "goofspiel" / "goofspiel.py")
 Play = Callable[..., tuple[int, str, str]]

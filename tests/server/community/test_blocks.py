@@ -20,10 +20,9 @@ from server.store import engine
 from server.store.models import Block, Game, Person, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.forms import log_in
-from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, mails, person, seats_of
-from tests.support.mail_servers import Pigeons
-from tests.support.pages import look, without_ids
+from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, invited, mails, person, seats_of
+from tests.support.mail_servers import FakeMailer
+from tests.support.pages import log_in, look, without_ids
 from tests.support.results import counted, handled, played, somebody
 from tests.support.talk import say
 
@@ -39,10 +38,10 @@ def between(one: int, *others: int) -> set[int]:
 
 def letters(now: object = NOW) -> list[tuple[str, str]]:
     """Send what waits; return the reader and the subject of each email."""
-    birds = Pigeons()
-    while deliver(now, birds):  # type: ignore[arg-type]
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):  # type: ignore[arg-type]
         pass
-    return [(message["To"].addresses[0].addr_spec, message["Subject"]) for message in birds.sent]
+    return [(message["To"].addresses[0].addr_spec, message["Subject"]) for message in fake_mailer.sent]
 
 
 # ---- the list ----

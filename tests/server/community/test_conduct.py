@@ -16,8 +16,7 @@ from server.store import engine, people
 from server.store.facts import Fact
 from server.store.models import Absence, Conduct, Game, Mail, Outage, Person, Turn
 from tests.conftest import NOW, Table
-from tests.support.in_hand import start_clock
-from tests.support.short_games import answer, finish, last, to_move
+from tests.support.games import answer, finish, last, start_clock, to_move
 
 pytestmark = pytest.mark.usefixtures("app")
 Begin = Callable[..., Table]

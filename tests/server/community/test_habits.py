@@ -13,8 +13,8 @@ from server.community import profiles, statistics
 from server.store import engine, log
 from server.store.models import Conduct, Seat
 from tests.conftest import NOW, Table
+from tests.support.games import advance, make
 from tests.support.results import counted, handled, played, somebody
-from tests.support.tables import advance, make
 
 pytestmark = [pytest.mark.empty_database, pytest.mark.usefixtures("app")]
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

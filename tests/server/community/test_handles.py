@@ -22,7 +22,7 @@ from server.store import engine
 from server.store.models import FormerHandle, Person
 from tests.conftest import NOW
 from tests.support.at_once import at_once
-from tests.support.examples import example
+from tests.support.folders import example
 from tests.support.results import counted, handled, person_of, somebody
 
 pytestmark = pytest.mark.usefixtures("app")

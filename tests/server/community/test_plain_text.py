@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.community.plain_text import ADDRESS, LINK, cleaned, is_masked, masked
-from tests.support.cost import costs_at_most
+from tests.support.costs import costs_at_most
 
 TOKEN = "abcdefghijklmnopqrstuvwx23"
 

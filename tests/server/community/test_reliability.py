@@ -16,7 +16,7 @@ from server.community.reliability import NOTHING, Shown
 from server.store import engine, people
 from server.store.models import Conduct, Game
 from tests.conftest import NOW, Table
-from tests.support.statements import statements
+from tests.support.costs import statements
 
 DAY = timedelta(days=1)
 

@@ -24,8 +24,8 @@ from server.store import engine, log, people
 from server.store.models import Conduct, Game, Outage, Person, Reliability, Standing
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.lived_games import lived
-from tests.support.short_games import finish
+from tests.support.decisions import lived
+from tests.support.games import finish
 
 pytestmark = pytest.mark.usefixtures("app")
 Begin = Callable[..., Table]

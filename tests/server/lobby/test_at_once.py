@@ -19,7 +19,7 @@ from server.store.models import Mail
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support.at_once import at_once
-from tests.support.invitations import wish
+from tests.support.lobby import wish
 
 pytestmark = [pytest.mark.concurrency, pytest.mark.empty_database]
 LIMITS = Limits(networks=(3, 4, 4), share=4)

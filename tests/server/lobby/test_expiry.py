@@ -14,7 +14,7 @@ from server.store import alerts, engine
 from server.store.facts import Fact
 from server.store.models import Game
 from tests.support.at_once import at_once
-from tests.support.invitations import (
+from tests.support.lobby import (
     ALICE,
     BOB,
     CHARLIE,
@@ -27,7 +27,7 @@ from tests.support.invitations import (
     token,
     wish,
 )
-from tests.support.mail_servers import Pigeons
+from tests.support.mail_servers import FakeMailer
 from tests.support.mails import text_of
 
 DAY = timedelta(days=1)
@@ -44,15 +44,15 @@ def opened(now: datetime) -> tuple[str, str]:
 
 def sent(now: datetime) -> dict[str, str]:
     """Send what waits; return the text of each email by its reader."""
-    birds = Pigeons()
-    while deliver(now, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):
         pass
-    return {str(message["To"]): text_of(message) for message in birds.sent}
+    return {str(message["To"]): text_of(message) for message in fake_mailer.sent}
 
 
 def test_the_organiser_is_asked_after_two_weeks_and_the_table_ends_after_three(now: datetime) -> None:
     game_id, host = opened(now)
-    deliver(now, Pigeons())
+    deliver(now, FakeMailer())
     assert organiser.tend_open_tables(now + 14 * DAY - timedelta(seconds=1)) == 0
     assert organiser.tend_open_tables(now + 14 * DAY) == 1
     assert [mail.kind for mail in mails("open_table", ALICE)] == ["open_table"]
@@ -75,7 +75,7 @@ def test_the_organiser_is_asked_after_two_weeks_and_the_table_ends_after_three(n
 
 def test_a_change_after_the_email_gives_three_weeks_and_another_email(now: datetime) -> None:
     game_id, host = opened(now)
-    deliver(now, Pigeons())
+    deliver(now, FakeMailer())
     organiser.tend_open_tables(now + 14 * DAY)
     organiser.keep_open(host, now + 15 * DAY)
     assert "Alice <alice@example.org>" not in sent(now + 15 * DAY), "it is no longer true"

@@ -19,8 +19,8 @@ from server.lobby import create, invitations, organiser
 from server.play import history
 from server.store import engine
 from server.store.models import Game, Seat
-from tests.support.forms import sign_in
-from tests.support.invitations import (
+from tests.support.games import play_on
+from tests.support.lobby import (
     ALICE,
     BOB,
     CHARLIE,
@@ -34,9 +34,8 @@ from tests.support.invitations import (
     token,
     wish,
 )
-from tests.support.mails import html_of, post, text_of, words_of
-from tests.support.moves import play_on
-from tests.support.pages import look
+from tests.support.mails import html_of, send_waiting, text_of, words_of
+from tests.support.pages import look, sign_in
 
 pytestmark = pytest.mark.usefixtures("app")
 
@@ -73,16 +72,16 @@ def test_each_player_gets_what_was_fixed_before_their_cut(now: datetime) -> None
         chance.fingerprint(game_id, f"{name} cuts") for name in ("alice", "Bob", "Charlie")
     )
     seated, invites = "you have taken a seat", "See the invitation"
-    sent = post(now)
+    sent = send_waiting(now)
     assert about(sent, "alice", seated) == Mailed((), (game.commitment,), (alice,))
     assert about(sent, "bob", invites) == Mailed((), (game.commitment,), (alice,))
     accept(game_id, "Charlie", now=now)
-    assert about(post(now), "charlie", seated) == Mailed((), (game.commitment,), (charlie, alice))
+    assert about(send_waiting(now), "charlie", seated) == Mailed((), (game.commitment,), (charlie, alice))
     later = now + timedelta(days=3)
     assert organiser.send_nudges(later) == 1
-    assert about(post(later), "bob", invites) == Mailed((), (game.commitment,), (alice, charlie))
+    assert about(send_waiting(later), "bob", invites) == Mailed((), (game.commitment,), (alice, charlie))
     accept(game_id, "Bob", now=later)
-    sent = post(later)
+    sent = send_waiting(later)
     assert about(sent, "bob", seated) == Mailed((), (game.commitment,), (bob, alice, charlie))
     assert about(sent, "alice", "Make your move").commitments == (game.commitment,)
     assert order(game_id) == (0, 2, 1)
@@ -107,7 +106,7 @@ def test_a_free_seat_taken_without_an_invitation_is_confirmed_too(now: datetime)
     create.confirm_game(token("organise", ALICE, game_id, now), now, cut="alice cuts")
     invitations.take_free_seat(game_id, known(DAPHNE, now), "Daphne", "mine", now)
     own, before = (chance.fingerprint(game_id, cut) for cut in ("mine", "alice cuts"))
-    quoted = about(post(now), "daphne", "you have taken a seat in “The Golden Horn”")
+    quoted = about(send_waiting(now), "daphne", "you have taken a seat in “The Golden Horn”")
     assert quoted == Mailed((), (game_of(game_id).commitment,), (own, before))
 
 
@@ -144,10 +143,10 @@ def test_another_seed_after_the_last_cut_contradicts_every_players_mail(
         begin(session, game_id, now)
 
     monkeypatch.setattr(play, "begin", dishonest)
-    sent = post(now)
+    sent = send_waiting(now)
     quoted = [about(sent, "charlie", "See the invitation")]
     accept(game_id, "Charlie", now=now)
-    sent += post(now)
+    sent += send_waiting(now)
     quoted += [about(sent, name, "you have taken a seat") for name in ("alice", "bob", "charlie")]
     forged = finished(game_id)
     record.verify(forged)
@@ -171,7 +170,7 @@ def test_an_id_that_begins_with_digits_is_no_entry_of_the_log(
     for guest in ("Bob", "Charlie"):
         accept(game_id, guest, now=now)
     kept = finished(game_id)
-    for message in post(now):
+    for message in send_waiting(now):
         if "you have taken a seat" in text_of(message):
             assert mailed_in(text_of(message)).heads == ()
             record.verify(kept, mailed=mailed_in(text_of(message)))
@@ -182,7 +181,7 @@ def test_who_completes_the_table_reads_that_the_game_has_started(now: datetime) 
     sent: list[EmailMessage] = []
     for guest in ("Bob", "Charlie"):
         accept(game_id, guest, now=now)
-        sent += post(now)
+        sent += send_waiting(now)
     texts = [text_of(each) for each in sent if "you have taken a seat" in text_of(each)]
     assert sum("Once every seat is taken, the cards are dealt." in text for text in texts) == 2
     assert sum("The game has started." in text for text in texts) == 1

@@ -19,8 +19,8 @@ from server.store.models import Alert, Mail, Person
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support.at_once import at_once
-from tests.support.invitations import ALICE, BOB, game_of, invited, mails, person, seats_of, token, wish
-from tests.support.mail_servers import Pigeons
+from tests.support.lobby import ALICE, BOB, game_of, invited, mails, person, seats_of, token, wish
+from tests.support.mail_servers import FakeMailer
 from tests.support.pages import look, without_ids
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -32,10 +32,10 @@ pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]
 
 def delivered(now: datetime) -> list[EmailMessage]:
     """Send all mails that are due, and return them."""
-    birds = Pigeons()
-    while deliver(now, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):
         pass
-    return birds.sent
+    return fake_mailer.sent
 
 
 def to_strangers(sent: list[EmailMessage]) -> dict[str, list[EmailMessage]]:

@@ -28,8 +28,7 @@ from server.store import engine, links, log, outbox, people
 from server.store.models import GameSettings, Mail, Person, Turn
 from server.validation import Guest
 from tests.support.at_once import at_once, wait_until_held_up
-from tests.support.busy_table import elsewhere
-from tests.support.invitations import (
+from tests.support.lobby import (
     ALICE,
     BOB,
     CHARLIE,
@@ -40,13 +39,13 @@ from tests.support.invitations import (
     mails,
     person,
     seats_of,
-    sign_in_token,
     token,
     wish,
 )
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import post, text_of
-from tests.support.pages import look
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import send_waiting, text_of
+from tests.support.neighbour_game import elsewhere
+from tests.support.pages import look, sign_in_token
 
 pytestmark = pytest.mark.usefixtures("app")
 
@@ -74,7 +73,7 @@ def test_it_commits_to_a_seed_when_the_game_is_made(now: datetime) -> None:
 
 def test_the_mail_to_confirm_is_addressed_to_the_name_in_the_request(now: datetime) -> None:
     create.create_game(wish(organiser=Guest("Zoë", "zoe@example.org")), now)
-    assert "Zoë <zoe@example.org>" in [str(message["To"]) for message in post(now)]
+    assert "Zoë <zoe@example.org>" in [str(message["To"]) for message in send_waiting(now)]
 
 
 def test_it_invites_and_seats_the_organiser_when_he_confirms(now: datetime) -> None:
@@ -690,17 +689,17 @@ def test_organisers_invited_to_their_first_game_are_told_what_is_true(
     with engine.transaction() as session:
         for mail in session.scalars(select(Mail).where(Mail.game_id == game_id)):
             mail.kind = kind
-    birds = Pigeons()
-    while deliver(now + timedelta(days=1), birds):
+    fake_mailer = FakeMailer()
+    while deliver(now + timedelta(days=1), fake_mailer):
         pass
-    (own,) = map(text_of, birds.to(ALICE.address))
+    (own,) = map(text_of, fake_mailer.to(ALICE.address))
     assert "A game of Byzanz has been set up for you" in own
     assert ending in own
     assert "keeps going" not in own
     assert "Alice" not in own.split("\n\n")[0]
     page = look(current_app.test_client(), f"/i/{token('invite', ALICE, game_id, now)}").text
     assert "Your game of Byzanz" in page
-    assert all("keeps going" not in text_of(mail) for mail in birds.sent)
+    assert all("keeps going" not in text_of(mail) for mail in fake_mailer.sent)
 
 
 def test_quick_with_start_seats_everybody_uncut(now: datetime) -> None:

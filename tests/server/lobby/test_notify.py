@@ -11,7 +11,7 @@ from server.lobby import create, notify
 from server.store import engine, outbox
 from server.store.models import Game
 from tests.conftest import NOW
-from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, mails, person, wish
+from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, invited, mails, person, wish
 
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 

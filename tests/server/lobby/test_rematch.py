@@ -25,10 +25,19 @@ from server.store import engine, links
 from server.store.models import Game, GameSettings, Link, LinkPurpose, Mail, Person, Rematch, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.busy_table import elsewhere
-from tests.support.invitations import everything, game_of, seats_of
-from tests.support.mails import change, post, text_of
-from tests.support.rematches import any_settings, block, end, ended, moderator, set_game
+from tests.support.lobby import (
+    any_settings,
+    block,
+    end,
+    ended,
+    everything,
+    game_of,
+    moderator,
+    seats_of,
+    set_game,
+)
+from tests.support.mails import change, send_waiting, text_of
+from tests.support.neighbour_game import elsewhere
 
 Begin = Callable[..., Table]
 pytestmark = pytest.mark.usefixtures("app")
@@ -283,7 +292,7 @@ def test_whoever_blocks_the_presser_is_missing_for_nobody_and_never_emailed(over
     block(game.people[1], game.people[0])
     made = again(game)
     assert invitees(made) == ["Bob", "Charlie"]
-    readers = {str(mail["To"]) for mail in post(LATER) if "Again?" in text_of(mail)}
+    readers = {str(mail["To"]) for mail in send_waiting(LATER) if "Again?" in text_of(mail)}
     assert readers == {"Charlie <charlie@example.org>"}
 
 

@@ -16,8 +16,7 @@ from server.store import engine
 from server.store.models import Seat
 from server.validation import Guest
 from tests.server.lobby.test_fixed_before import about, finished, order
-from tests.support.busy_table import elsewhere
-from tests.support.invitations import (
+from tests.support.lobby import (
     ALICE,
     BOB,
     CHARLIE,
@@ -30,7 +29,8 @@ from tests.support.invitations import (
     token,
     wish,
 )
-from tests.support.mails import post
+from tests.support.mails import send_waiting
+from tests.support.neighbour_game import elsewhere
 
 pytestmark = pytest.mark.usefixtures("app")
 
@@ -64,7 +64,7 @@ def test_seats_are_shuffled_before_anybody_cuts_and_the_record_verifies(
     assert [seat.cut for seat in seats_of(game_id)] == ["Leontios", "", "", "alice cuts"]
     for guest in (BOB, CHARLIE):
         invitations.accept(token("invite", guest, game_id, now), guest.name, f"{guest.name} cuts", now)
-    quoted = [about(post(now), "charlie", "you have taken a seat")]
+    quoted = [about(send_waiting(now), "charlie", "you have taken a seat")]
     assert order(game_id) == (3, 2, 1, 0)
     ended = finished(game_id)
     for each in quoted:

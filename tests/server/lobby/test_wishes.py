@@ -18,8 +18,8 @@ from server.mail.outgoing.deliver import deliver
 from server.store import engine
 from server.store.models import Block, Person, Wish
 from tests.support.at_once import at_once
-from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, known, mails, person
-from tests.support.mail_servers import Pigeons
+from tests.support.lobby import BOB, CHARLIE, DAPHNE, invited, known, mails, person
+from tests.support.mail_servers import FakeMailer
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 pytestmark = pytest.mark.usefixtures("app")
@@ -38,10 +38,10 @@ def kept(person_id: int) -> list[tuple[str | None, int | None, int | None]]:
 
 def told(now: datetime) -> list[str]:
     """Send Daphne's emails about open tables; return the text of each."""
-    birds = Pigeons()
-    while deliver(now, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):
         pass
-    texts = [(str(each["Subject"]), each.get_body(("plain",)).get_content()) for each in birds.sent]  # type: ignore[union-attr]
+    texts = [(str(each["Subject"]), each.get_body(("plain",)).get_content()) for each in fake_mailer.sent]  # type: ignore[union-attr]
     return [text for subject, text in texts if subject == "Byzanz: open tables"]
 
 
@@ -200,13 +200,13 @@ def test_it_comes_in_the_persons_language_after_their_quiet_hours(daphne: int, n
         me.language, me.time_zone, me.quiet_from, me.quiet_to = "de", "UTC", 11 * 60, 13 * 60
     opened("Tisch", now + HOUR)
     assert open_tables.tell(now + 2 * HOUR) == 1
-    birds = Pigeons()
-    while deliver(now + 2 * HOUR, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now + 2 * HOUR, fake_mailer):
         pass
-    assert "Byzanz: offene Tische" not in {str(each["Subject"]) for each in birds.sent}
-    while deliver(now + 3 * HOUR, birds):
+    assert "Byzanz: offene Tische" not in {str(each["Subject"]) for each in fake_mailer.sent}
+    while deliver(now + 3 * HOUR, fake_mailer):
         pass
-    (mine,) = (each for each in birds.sent if "w/" in (each["List-Unsubscribe"] or ""))
+    (mine,) = (each for each in fake_mailer.sent if "w/" in (each["List-Unsubscribe"] or ""))
     assert "daphne@" in str(mine["To"])
     assert str(mine["Subject"]) == "Byzanz: offene Tische"
     assert mine["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"

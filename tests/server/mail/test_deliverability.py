@@ -23,22 +23,22 @@ from server.store import engine, facts, links, log, outbox, people
 from server.store.facts import Fact
 from server.store.models import Alert, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.forms import sign_in
-from tests.support.invitations import everything
-from tests.support.mail_servers import Pigeons
+from tests.support.games import appoint, outsider
+from tests.support.lobby import everything
+from tests.support.mail_servers import FakeMailer
 from tests.support.mails import (
     awaited,
     bold_move,
     change,
     one_database,
-    post,
     queue,
     row,
+    send_waiting,
     submit,
     text_of,
     the_mail,
 )
-from tests.support.moderators import appoint, outsider
+from tests.support.pages import sign_in
 
 Begin = Callable[..., Table]
 pytestmark = one_database
@@ -64,14 +64,14 @@ def notices(game: Table) -> list[tuple[int, dict[str, Any]]]:
 def refused(game: Table, seat: int, why: str = "550 5.1.1 no such user") -> Mail:
     """Queue an email to a player, which the mail server rejects."""
     queue("act", game.people[seat], f"refused-{seat}", game_id=game.id, seat=seat, seq=1)
-    deliver.deliver(NOW, Pigeons(*[PermanentFailure(why)] * 9))
+    deliver.deliver(NOW, FakeMailer(*[PermanentFailure(why)] * 9))
     with engine.reading() as session:
         return session.query(Mail).filter_by(key=f"refused-{seat}").one()
 
 
 def test_the_reason_of_a_rejection_is_kept_and_told(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     mail = refused(game, 1)
     said = quoted("550 5.1.1 no such user")
     assert (mail.status, mail.error) == ("failed", said)
@@ -80,14 +80,14 @@ def test_the_reason_of_a_rejection_is_kept_and_told(table: Begin) -> None:
     assert alerts() == [(f"refused:{game.id}:{game.people[1]}", rejected, game.id)]
     expected = {"name": "Bob", "error": facts.stored(said), "stopped": False}
     assert notices(game) == [(game.people[0], expected)]
-    (message,) = post(NOW + MINUTE)
+    (message,) = send_waiting(NOW + MINUTE)
     assert "The server said: 550 5.1.1 no such user" in text_of(message)
     assert "The clock is stopped" not in text_of(message)
 
 
 def test_a_rejected_player_is_told_by_the_name_at_the_table(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     change(Person, game.people[1], name="nobody")
     refused(game, 1)
     assert [details["name"] for _reader, details in notices(game)] == ["Bob"]
@@ -95,11 +95,11 @@ def test_a_rejected_player_is_told_by_the_name_at_the_table(table: Begin) -> Non
 
 def test_a_reason_of_ours_is_told_in_the_readers_language(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     change(Person, game.people[0], language="de")
     queue("act", game.people[1], game_id=game.id, seat=1, seq=1)
-    deliver.deliver(NOW, Pigeons(PermanentFailure(Fact("bad_address"))))
-    (message,) = post(NOW + MINUTE)
+    deliver.deliver(NOW, FakeMailer(PermanentFailure(Fact("bad_address"))))
+    (message,) = send_waiting(NOW + MINUTE)
     assert "die Adresse ist ungültig" in text_of(message)
 
 
@@ -112,7 +112,7 @@ def test_those_in_charge_are_not_told_of_their_own_address(table: Begin) -> None
 
 def test_a_rejected_mail_about_no_game_is_told_to_nobody(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     queue("signin", game.people[1], "signin")
     with engine.transaction() as session:
         mail = session.query(Mail).filter_by(key="signin").one()
@@ -126,7 +126,7 @@ def test_a_withheld_turn_stops_and_is_told_once_a_game(table: Begin) -> None:
     change(Person, game.people[0], suppressed=GONE)
     with engine.transaction() as session:
         session.get_one(Person, game.people[2]).moderator = True
-    deliver.deliver(NOW, Pigeons())
+    deliver.deliver(NOW, FakeMailer())
     assert row(Turn, (game.id, 0)).refused == GONE
     key = f"refused:{game.id}:{game.people[0]}"
     before = "A player gets no emails because an earlier one was rejected: 550 gone"
@@ -136,7 +136,7 @@ def test_a_withheld_turn_stops_and_is_told_once_a_game(table: Begin) -> None:
     queue("act", game.people[0], "news", game_id=game.id, seat=0, seq=1)
     queue("remind", game.people[0], "remind", game_id=game.id, seat=0, seq=1)
     change(Turn, (game.id, 0), due_at=NOW + DAY)
-    post(NOW + MINUTE)
+    send_waiting(NOW + MINUTE)
     sent: list[tuple[int, dict[str, Any]]] = [
         (person, {}) for person, _details in told
     ]  # what only the template needed is emptied
@@ -145,10 +145,10 @@ def test_a_withheld_turn_stops_and_is_told_once_a_game(table: Begin) -> None:
 
 def test_news_that_is_withheld_is_told_to_nobody(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     change(Person, game.people[1], suppressed=GONE)
     queue("act", game.people[1], game_id=game.id, seat=1, seq=1)
-    assert post(NOW + MINUTE) == []
+    assert send_waiting(NOW + MINUTE) == []
     assert (alerts(), notices(game)) == ([], [])
 
 
@@ -158,7 +158,7 @@ def test_news_that_is_withheld_is_told_to_nobody(table: Begin) -> None:
 def test_a_bounce_counts_once_and_only_of_a_mail_of_ours(table: Begin) -> None:
     game = table(3)
     mail = the_mail(game)
-    post()
+    send_waiting()
     assert deliverability.handle_bounce(10**6, GONE, NOW) is None
     found = deliverability.handle_bounce(mail.id, GONE, NOW + MINUTE)
     assert found is not None
@@ -173,7 +173,7 @@ def test_a_bounce_counts_once_and_only_of_a_mail_of_ours(table: Begin) -> None:
 def test_reports_count_for_a_week_after_the_mail_was_sent(table: Begin) -> None:
     game = table(3)
     mail = the_mail(game)
-    post()
+    send_waiting()
     late = NOW + deliverability.REPORT_WINDOW
     deliverability.handle_bounce(mail.id, GONE, late)
     deliverability.handle_complaint(mail.id, quoted("abuse"), late)
@@ -185,7 +185,7 @@ def test_reports_count_for_a_week_after_the_mail_was_sent(table: Begin) -> None:
 def test_a_complaint_suppresses_mail_and_alerts_but_stops_no_clock(table: Begin) -> None:
     game = table(3)
     mail = the_mail(game)
-    post()
+    send_waiting()
     assert deliverability.handle_complaint(10**6, GONE, NOW) is None
     assert deliverability.handle_complaint(mail.id, quoted("abuse"), NOW) is not None
     person = row(Person, game.people[0])
@@ -208,7 +208,7 @@ def test_a_report_about_a_dropped_mail_counts_for_nothing(table: Begin) -> None:
 def test_a_newer_copy_excuses_the_older_one_of_the_same_turn_alone(table: Begin) -> None:
     game = table(3)
     first = the_mail(game)
-    post()
+    send_waiting()
     about: dict[str, Any] = {"game_id": game.id, "seat": 0}
     queue("turn", game.people[0], "another turn", **about, seq=9)
     queue("act", game.people[0], "another kind", **about, seq=1)
@@ -230,7 +230,7 @@ def test_a_newer_copy_excuses_the_older_one_of_the_same_turn_alone(table: Begin)
 
 def test_a_reminder_is_excused_by_a_newer_copy_of_its_turns_mail(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     about: dict[str, Any] = {"game_id": game.id, "seat": 0, "seq": 1}
     queue("remind", game.people[0], "reminder", **about)
     queue("turn", game.people[0], "copy", **about)
@@ -250,7 +250,7 @@ def test_an_address_that_works_again_clears_what_was_said_of_it_in_all_its_games
     for game in games:
         for seat in (0, 1):
             queue("act", game.people[seat], f"{game.id}-{seat}", game_id=game.id, seat=seat, seq=1)
-    deliver.deliver(NOW, Pigeons(*[PermanentFailure("550 gone")] * 9))
+    deliver.deliver(NOW, FakeMailer(*[PermanentFailure("550 gone")] * 9))
     with engine.reading() as session:
         failed = session.query(Mail).filter_by(key="one-1").one()
     change(Mail, failed.id, status="sent")
@@ -265,11 +265,11 @@ def test_an_address_that_works_again_clears_what_was_said_of_it_in_all_its_games
 
 def test_an_address_that_works_again_is_mailed_its_stopped_turn(table: Begin) -> None:
     game = table(3)
-    deliver.deliver(NOW, Pigeons(PermanentFailure("550 gone")))
+    deliver.deliver(NOW, FakeMailer(PermanentFailure("550 gone")))
     assert row(Turn, (game.id, 0)).refused == GONE
     assert deliverability.mark_reachable(game.people[0], NOW + MINUTE)
     assert row(Turn, (game.id, 0)).refused is None
-    texts = [text_of(message) for message in post(NOW + MINUTE) if "Alice" in message["To"]]
+    texts = [text_of(message) for message in send_waiting(NOW + MINUTE) if "Alice" in message["To"]]
     assert any("Bid for the lot, or pass." in text for text in texts)
     assert row(Turn, (game.id, 0)).started_at == NOW + MINUTE
 
@@ -299,19 +299,19 @@ def next_turn(game: Table, now: datetime) -> None:
     submit(game.id, 0, bold_move(game.id, 0), now)
     while awaited(game.id) != 0:
         submit(game.id, 1, bold_move(game.id, 1), now)
-    post(now)
+    send_waiting(now)
 
 
 def test_bounces_stop_a_seats_clock_twice_a_game_and_once_a_turn(table: Begin) -> None:
     """A player who writes such reports about every turn is soon played for like anybody who does not answer."""
     game = table(2, slug="byzantium")
-    post()
+    send_waiting()
     now, stopped = NOW, []
     for _ in range(4):
         bounce(game, 0, now + MINUTE)
         stopped.append(row(Turn, (game.id, 0)).refused is not None)
         deliverability.mark_reachable(game.people[0], now + 2 * MINUTE)
-        post(now + 2 * MINUTE)
+        send_waiting(now + 2 * MINUTE)
         bounce(game, 0, now + 3 * MINUTE)
         stopped.append(row(Turn, (game.id, 0)).refused is not None)
         deliverability.mark_reachable(game.people[0], now + 4 * MINUTE)
@@ -330,7 +330,7 @@ def test_bounces_stop_a_seats_clock_twice_a_game_and_once_a_turn(table: Begin) -
 def test_a_turn_whose_mail_is_withheld_for_the_third_time_runs_at_once(table: Begin) -> None:
     """A reported address gets no turn emails, so the clock cannot wait for one for ever."""
     game = table(2, slug="byzantium")
-    post()
+    send_waiting()
     bounce(game, 0, NOW + MINUTE)
     now, states = NOW, []
     for _ in range(3):
@@ -345,24 +345,24 @@ def test_what_a_mail_server_refuses_counts_only_once_the_clock_runs(table: Begin
     """The first email of a turn was never accepted, so nobody had it; a reminder follows one that was."""
     game = table(3)
     for hour in range(5):
-        deliver.deliver(NOW + timedelta(hours=hour), Pigeons(*[PermanentFailure("550 gone")] * 9))
+        deliver.deliver(NOW + timedelta(hours=hour), FakeMailer(*[PermanentFailure("550 gone")] * 9))
         assert row(Turn, (game.id, 0)).refused is not None
         assert deliverability.mark_reachable(game.people[0], NOW + timedelta(hours=hour))
     assert row(Seat, (game.id, 0)).bounces == 0
-    post(NOW + timedelta(hours=6))
+    send_waiting(NOW + timedelta(hours=6))
     for number in (1, 2):
         queue("remind", game.people[0], f"reminder {number}", game_id=game.id, seat=0, seq=1)
-        deliver.deliver(NOW + timedelta(hours=7), Pigeons(*[PermanentFailure("550 gone")] * 9))
+        deliver.deliver(NOW + timedelta(hours=7), FakeMailer(*[PermanentFailure("550 gone")] * 9))
         assert (row(Turn, (game.id, 0)).refused is not None) is (number == 1)
         deliverability.mark_reachable(game.people[0], NOW + timedelta(hours=7))
-        post(NOW + timedelta(hours=7))
+        send_waiting(NOW + timedelta(hours=7))
     assert row(Seat, (game.id, 0)).bounces == 1
 
 
 @pytest.mark.parametrize("cadence", ["each", "digest"])
 def test_a_digest_that_comes_back_counts_like_any_email(table: Begin, cadence: str) -> None:
     game = table(3)
-    post()
+    send_waiting()
     change(Person, game.people[0], cadence=cadence)
     change(Seat, (game.id, 0), bounces=2)
     with engine.transaction() as session:
@@ -409,7 +409,7 @@ def test_who_was_at_the_table_after_the_email_was_accepted_has_an_address_that_w
     people.note(game.people[0], NOW - MINUTE, game.id)
     people.store()
     mail = the_mail(game)
-    post()
+    send_waiting()
     there, method, path, how = SIGNS[sign]
     with time_machine.travel(NOW + MINUTE, tick=False):
         answer = client.open(path.format(**tokens), method=method, **how)
@@ -424,7 +424,7 @@ def test_who_was_at_the_table_after_the_email_was_accepted_has_an_address_that_w
 def test_only_what_comes_after_the_email_shows_anything(table: Begin, seconds: int) -> None:
     game = table(3)
     mail = the_mail(game)
-    post()
+    send_waiting()
     people.note(game.people[0], NOW + timedelta(seconds=seconds), game.id)
     people.store()
     deliverability.handle_bounce(mail.id, GONE, NOW + MINUTE)
@@ -434,7 +434,7 @@ def test_only_what_comes_after_the_email_shows_anything(table: Begin, seconds: i
 def test_signing_in_alone_shows_nothing(table: Begin, client: FlaskClient) -> None:
     game = table(3)
     mail = the_mail(game)
-    post()
+    send_waiting()
     with time_machine.travel(NOW + MINUTE, tick=False):
         sign_in(client, "alice@example.org")
         assert client.get("/account").status_code == 200
@@ -466,7 +466,7 @@ def give_up(game: Table, seat: int, now: datetime) -> None:
 
 def test_a_mail_that_was_not_taken_in_time_is_sent_again_hours_later(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     give_up(game, 0, NOW + MINUTE)
     alice = row(Person, game.people[0])
     assert (alice.suppressed, alice.lost_at, alice.retry_at) == (None, NOW + MINUTE, LATER)
@@ -475,12 +475,12 @@ def test_a_mail_that_was_not_taken_in_time_is_sent_again_hours_later(table: Begi
     silent = f"A player’s mail server did not take an email in time: {why}"
     assert alerts() == [(f"refused:{game.id}:{alice.id}", silent, game.id)]
     assert deliverability.retry_due(LATER - timedelta(seconds=1)) == 0
-    assert post(LATER - MINUTE) == []
+    assert send_waiting(LATER - MINUTE) == []
     assert deliverability.retry_due(LATER) == 1
     alice = row(Person, game.people[0])
     assert (alice.unreachable, alice.lost_at, alice.retry_at) == (None, None, None)
     assert alerts() == []
-    assert len(post(LATER)) == 1
+    assert len(send_waiting(LATER)) == 1
     turn = row(Turn, (game.id, 0))
     assert (turn.refused, turn.started_at, turn.due_at) == (None, LATER, LATER + DAY)
     assert deliverability.retry_due(LATER) == 0
@@ -488,40 +488,40 @@ def test_a_mail_that_was_not_taken_in_time_is_sent_again_hours_later(table: Begi
 
 def test_the_organiser_is_told_that_it_may_pass_and_when_it_is_tried_again(table: Begin) -> None:
     game = table(2, slug="byzantium")
-    post()
+    send_waiting()
     change(Person, game.people[0], language="de")
     submit(game.id, 0, bold_move(game.id, 0), NOW)
     while awaited(game.id) != 1:
         submit(game.id, 0, bold_move(game.id, 0), NOW)
-    post(NOW)
+    send_waiting(NOW)
     give_up(game, 1, NOW + MINUTE)
-    (message,) = post(NOW + 2 * MINUTE)
+    (message,) = send_waiting(NOW + 2 * MINUTE)
     text = text_of(message)
     assert "4.4.1 connect to mx.example.org" in text
     assert "dauerhaft" not in text
     assert "2. März, 22:01 (UTC)" in text
     change(Person, game.people[0], language="en")
     deliverability.retry_due(LATER)
-    post(LATER)
+    send_waiting(LATER)
     give_up(game, 1, LATER + MINUTE)  # a clock is stopped once a turn
-    (message,) = post(LATER + 2 * MINUTE)
+    (message,) = send_waiting(LATER + 2 * MINUTE)
     assert "Later emails are sent as usual." in text_of(message)
     assert "clock is stopped" not in text_of(message)
 
 
 def test_another_mail_that_is_accepted_meanwhile_proves_nothing(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     give_up(game, 0, NOW + MINUTE)
     queue("act", game.people[0], "news", game_id=game.id, seat=0, seq=1)
-    assert len(post(NOW + 2 * MINUTE)) == 1
+    assert len(send_waiting(NOW + 2 * MINUTE)) == 1
     assert row(Person, game.people[0]).retry_at == LATER
     assert row(Turn, (game.id, 0)).refused is not None
 
 
 def test_a_lasting_failure_outweighs_one_that_may_pass(table: Begin) -> None:
     game, other = table(3), table(3, game_id="two")
-    post()
+    send_waiting()
     give_up(game, 0, NOW + MINUTE)
     bounce(other, 0, NOW + 2 * MINUTE)
     for _ in range(2):
@@ -544,7 +544,7 @@ def test_after_an_outage_of_our_mail_server_all_addresses_are_mended_at_once(tab
     old, moderator = other.people[2], outsider()
     change(Person, old, unreachable=GONE, lost_at=NOW - DAY)
     change(Person, game.people[1], suppressed=Fact("complaint", {"said": GONE}), lost_at=NOW)
-    post()
+    send_waiting()
     bounce(game, 0, NOW + MINUTE)
     give_up(other, 0, NOW + MINUTE)
     assert deliverability.mend_all(NOW, moderator, "Our relay was down.", NOW + 2 * MINUTE) == 1
@@ -556,14 +556,14 @@ def test_after_an_outage_of_our_mail_server_all_addresses_are_mended_at_once(tab
             (note,) = [entry for entry in log.entries(session, each.id) if entry.move == "!note"]
         assert (note.by, note.note) == ("moderator", "Our relay was down.")
         assert row(Turn, (each.id, 0)).refused is None
-    turns = [mail for mail in post(NOW + 3 * MINUTE) if "Alice" in mail["To"]]
+    turns = [mail for mail in send_waiting(NOW + 3 * MINUTE) if "Alice" in mail["To"]]
     assert len(turns) == 2
     assert deliverability.mend_all(NOW, moderator, "Our relay was down.", NOW + 3 * MINUTE) == 0
 
 
 def test_nothing_is_mended_without_a_reason(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     bounce(game, 0, NOW + MINUTE)
     with pytest.raises(Refused):
         deliverability.mend_all(NOW, game.people[1], "", NOW + 2 * MINUTE)
@@ -573,7 +573,7 @@ def test_nothing_is_mended_without_a_reason(table: Begin) -> None:
 def test_nothing_is_mended_by_a_moderator_who_plays_where_a_clock_stands(table: Begin) -> None:
     game = table(3)
     appoint(game.people[1], outsider())
-    post()
+    send_waiting()
     bounce(game, 0, NOW + MINUTE)
     before = everything()
     with pytest.raises(Conflict):
@@ -599,7 +599,7 @@ def object_to_us(game: Table, seat: int, now: datetime) -> None:
 
 def test_what_is_our_fault_suppresses_nobody_and_alerts_the_operator_once(table: Begin) -> None:
     game, other = table(3), table(3, game_id="two")
-    post()
+    send_waiting()
     for each in (game, other):
         object_to_us(each, 0, NOW + MINUTE)
     alice = row(Person, game.people[0])
@@ -608,30 +608,30 @@ def test_what_is_our_fault_suppresses_nobody_and_alerts_the_operator_once(table:
     assert row(Turn, (game.id, 0)).refused is not None
     assert notices(game) == []  # the organiser is Alice
     assert deliverability.retry_due(LATER) == 1
-    assert len(post(LATER)) == 2
+    assert len(send_waiting(LATER)) == 2
     assert row(Turn, (game.id, 0)).due_at == LATER + DAY
 
 
 def test_the_organiser_learns_that_the_player_did_nothing_wrong(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     mail = refused(game, 1, "550 5.7.26 DMARC policy of reject")
     assert mail.status == "failed"
     assert [alert[0] for alert in alerts()] == ["mail-blocked"]
-    (message,) = post(NOW + MINUTE)
+    (message,) = send_waiting(NOW + MINUTE)
     assert "Bob did nothing wrong" in text_of(message)
     assert "permanently rejected" not in text_of(message)
 
 
 def test_forged_reports_about_us_stop_no_more_than_bounces_do(table: Begin) -> None:
     game = table(2, slug="byzantium")
-    post()
+    send_waiting()
     now, stopped = NOW, []
     for _ in range(4):
         object_to_us(game, 0, now + MINUTE)
         stopped.append(row(Turn, (game.id, 0)).refused is not None)
         deliverability.mark_reachable(game.people[0], now + 2 * MINUTE)
-        post(now + 2 * MINUTE)
+        send_waiting(now + 2 * MINUTE)
         object_to_us(game, 0, now + 3 * MINUTE)
         stopped.append(row(Turn, (game.id, 0)).refused is not None)
         deliverability.mark_reachable(game.people[0], now + 4 * MINUTE)
@@ -654,7 +654,7 @@ def test_a_refusal_at_once_that_may_pass_is_tried_again_and_ends_after_72_hours(
     game = table(3)
     now = NOW
     for _ in range(6):
-        deliver.deliver(now, Pigeons(PermanentFailure(said)))
+        deliver.deliver(now, FakeMailer(PermanentFailure(said)))
         turn, alice = row(Turn, (game.id, 0)), row(Person, game.people[0])
         assert (turn.refused is not None, turn.refused_at) == (True, NOW)
         assert alice.suppressed is None
@@ -670,17 +670,17 @@ def test_a_refusal_at_once_that_may_pass_is_tried_again_and_ends_after_72_hours(
 def test_a_server_that_makes_us_wait_because_of_us_alerts_too(table: Begin) -> None:
     game = table(3)
     busy, slow = "451 4.3.2 try again later", "421 4.7.28 unusual rate of unsolicited mail: rate limited"
-    deliver.deliver(NOW, Pigeons(TemporaryFailure(busy)))
+    deliver.deliver(NOW, FakeMailer(TemporaryFailure(busy)))
     assert alerts() == []
-    deliver.deliver(NOW + MINUTE, Pigeons(TemporaryFailure(slow)))
+    deliver.deliver(NOW + MINUTE, FakeMailer(TemporaryFailure(slow)))
     assert [alert[0] for alert in alerts()] == ["mail-blocked"]
     assert row(Person, game.people[0]).unreachable is None
-    assert len(post(NOW + timedelta(hours=1))) == 1
+    assert len(send_waiting(NOW + timedelta(hours=1))) == 1
 
 
 def test_a_full_mailbox_raises_no_alert(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     with engine.reading() as session:
         own = (Mail.kind == "turn", Mail.seat == 0, Mail.game_id == game.id)
         mail = session.scalars(select(Mail).where(*own)).one()

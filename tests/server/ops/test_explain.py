@@ -19,11 +19,11 @@ from server.store import alerts, engine
 from server.store.facts import Fact
 from server.store.models import Entry, Game, Mail, Person, Turn
 from tests.conftest import NOW, Table
-from tests.support.invitations import invited
-from tests.support.letters import desk, with_replies
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import post, submit
-from tests.support.moderators import outsider
+from tests.support.games import outsider
+from tests.support.lobby import invited
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import send_waiting, submit
+from tests.support.sample_mails import mailbox, with_replies
 
 Begin = Callable[..., Table]
 pytestmark = pytest.mark.empty_database
@@ -56,7 +56,7 @@ def about(lines: list[str], word: str) -> str:
 def test_a_game_tells_who_is_to_move_since_when_and_until_when(table: Begin) -> None:
     game = table(3, bank=7200)
     assert about(told(Game, "g1"), "Seat 0 is").endswith(": the clock starts when the email is sent.")
-    post(LATER)
+    send_waiting(LATER)
     lines = told(Game, "g1")
     assert lines[:3] == [
         "Game g1 “The Golden Horn”: Byzanz with 3 seats, running, began 2026-03-02 10:00 UTC.",
@@ -74,7 +74,7 @@ def test_a_game_tells_who_is_to_move_since_when_and_until_when(table: Begin) -> 
 
 def test_a_clock_that_stands_is_explained(table: Begin) -> None:
     table(3)
-    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no such user")), n=1)
+    deliver.deliver(NOW, FakeMailer(PermanentFailure("550 no such user")), n=1)
     assert about(told(Game, "g1"), "Seat 0 is").endswith(
         ": the clock has stood since 2026-03-02 10:00 UTC because no email arrives (550 no such user); "
         "the server plays for the seat from 2026-03-05 10:00 UTC."
@@ -131,7 +131,7 @@ def test_a_mail_tells_what_it_waits_for(table: Begin) -> None:
         "It has been due since 2026-03-02 10:00 UTC and waits for the mailer.",
         "Its turn is open: the clock starts when the email is sent.",
     ]
-    deliver.deliver(LATER - timedelta(seconds=1), Pigeons(TemporaryFailure("busy")), n=1)
+    deliver.deliver(LATER - timedelta(seconds=1), FakeMailer(TemporaryFailure("busy")), n=1)
     lines = told(Mail, 1)
     assert lines[2] == "It waits until 2026-03-02 10:05 UTC: busy."
     assert lines[3] == "The first of 1 failed attempt was 2026-03-02 10:04 UTC."
@@ -144,7 +144,7 @@ def test_a_mail_tells_what_it_waits_for(table: Begin) -> None:
 
 def test_a_person_tells_whether_mail_arrives_and_where_they_are_to_move(table: Begin) -> None:
     game = table(3)
-    post(LATER)
+    send_waiting(LATER)
     with engine.transaction() as session:
         person = session.get_one(Person, game.people[0])
         person.suppressed, person.silent, person.cadence = Fact("not_delivered"), True, "digest"
@@ -161,7 +161,7 @@ def test_a_person_tells_whether_mail_arrives_and_where_they_are_to_move(table: B
 def test_nothing_hidden_and_no_token_or_address_is_shown(app: Flask, table: Begin) -> None:
     with_replies(app)
     game = table(3)
-    desk().write("pass")
+    mailbox().write("pass")
     shown = "\n".join(
         [
             *told(Game, "g1"),

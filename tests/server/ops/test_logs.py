@@ -24,11 +24,11 @@ from server.ops import logs, serve
 from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, links, totals
 from tests.conftest import NOW, Table, begun, settings
-from tests.support.letters import ALICE, desk, letters, with_replies, written
+from tests.support.games import give_to_bots
 from tests.support.log_secrets import secrets_in
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import awaited, bold_move, post, submit
-from tests.support.ticks import give_to_bots
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import awaited, bold_move, send_waiting, submit
+from tests.support.sample_mails import ALICE, mailbox, sample_mails, with_replies, written
 
 Log = Callable[..., io.StringIO]
 ADDRESS = "bob@example.org"
@@ -202,9 +202,9 @@ def test_a_move_is_one_line_that_names_no_card(
 def test_each_mail_is_one_line(table: Callable[..., Table], log: Log) -> None:
     game = table(3)
     heard = log()
-    deliver.deliver(NOW, Pigeons(PermanentFailure(f"550 <{ADDRESS}> unknown")), n=1)
+    deliver.deliver(NOW, FakeMailer(PermanentFailure(f"550 <{ADDRESS}> unknown")), n=1)
     submit(game.id, 0, "pass")
-    post(NOW)
+    send_waiting(NOW)
     first, _move, second = said(heard)
     assert first == f"mail 1 (turn, game g1) to person {game.people[0]} was rejected: 550 <…> unknown"
     assert second.endswith(f"(turn, game g1) to person {game.people[1]} was sent")
@@ -216,7 +216,7 @@ def test_each_mail_is_one_line(table: Callable[..., Table], log: Log) -> None:
 def test_each_mail_that_comes_in_is_one_line(app: Flask, table: Callable[..., Table], log: Log) -> None:
     with_replies(app)
     game = table(3)
-    box = desk()
+    box = mailbox()
     heard = log()
     assert lmtp.accept(app, written("pass"), ALICE, box.reply) == lmtp.ACCEPTED
     assert lmtp.accept(app, written("pass"), ALICE, box.reply) == lmtp.ACCEPTED
@@ -234,8 +234,8 @@ def test_each_mail_that_comes_in_is_one_line(app: Flask, table: Callable[..., Ta
 def test_a_bounce_names_the_mail_that_came_back(app: Flask, table: Callable[..., Table], log: Log) -> None:
     with_replies(app)
     game = table(3)
-    box, heard = desk(), log()
-    (bounced,) = (letter for letter in letters() if letter.name == "dsn-postfix")
+    box, heard = mailbox(), log()
+    (bounced,) = (letter for letter in sample_mails() if letter.name == "dsn-postfix")
     lmtp.accept(app, bounced.raw(box.reply, box.bounce), "", box.bounce)
     (line,) = said(heard)
     assert re.search(rf"\(bounce, mail \d+, person {game.people[0]}, game g1\): failed: ", line)
@@ -270,7 +270,7 @@ def test_a_tick_is_told_if_it_did_something_and_its_success_is_noted(app: Flask,
 @pytest.mark.usefixtures("app")
 def test_a_seat_that_is_played_for_is_told(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     begun(3)
-    post()
+    send_waiting()
     later = NOW + timedelta(days=9)
     monkeypatch.setattr(heartbeat, "enforced_until", lambda *_: later)
     heard = log()
@@ -283,7 +283,7 @@ def test_an_outage_of_the_database_is_a_line_of_each_kind(
 ) -> None:
     with_replies(app)
     game = table(3)
-    box, heard = desk(), log()
+    box, heard = mailbox(), log()
     made = loop.Scheduler(app, app.config["BYZANZ"])
 
     def down(_connection: object) -> None:
@@ -313,15 +313,15 @@ def test_neither_moves_nor_mails_in_and_out_leave_a_secret(
     """Also without the mask, which is only the second line of defence."""
     with_replies(app)
     table(4)
-    box = desk()
+    box = mailbox()
     caplog.set_level(logging.DEBUG, "server")
-    for letter in letters()[::12]:
+    for letter in sample_mails()[::12]:
         lmtp.accept(app, letter.raw(box.reply, box.bounce), letter.sender, box.address(letter.to))
     deliver.deliver(
-        NOW, Pigeons(PermanentFailure(f"550 <{ADDRESS}> unknown"), TemporaryFailure(f"<{ADDRESS}>"))
+        NOW, FakeMailer(PermanentFailure(f"550 <{ADDRESS}> unknown"), TemporaryFailure(f"<{ADDRESS}>"))
     )
     for _ in range(3):
-        post(NOW + timedelta(days=1))
+        send_waiting(NOW + timedelta(days=1))
         submit("g1", awaited("g1"), bold_move("g1", awaited("g1")))
     assert len(caplog.messages) > 10
     assert secrets_in(caplog.text) == []

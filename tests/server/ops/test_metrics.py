@@ -28,9 +28,9 @@ from server.store.facts import Fact
 from server.store.models import Mail
 from server.web import setup
 from tests.conftest import NOW, Table, settings
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import post
-from tests.support.metrics import figures
+from tests.support.answers import figures
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import send_waiting
 
 Seating = Callable[..., Table]
 
@@ -116,7 +116,7 @@ def test_only_mail_that_is_due_makes_the_outbox_old(client: FlaskClient, table: 
     game = table(3)
     with time_machine.travel(NOW + timedelta(hours=1), tick=False):
         assert figures(client)["byzanz_outbox_oldest_seconds"] == 3600
-        deliver.deliver(NOW, Pigeons(TemporaryFailure("busy")))  # its next attempt is later
+        deliver.deliver(NOW, FakeMailer(TemporaryFailure("busy")))  # its next attempt is later
     with time_machine.travel(NOW + timedelta(seconds=5), tick=False):
         now = figures(client)
     assert (now["byzanz_outbox_due"], now["byzanz_outbox_waiting"]) == (0, 1)
@@ -126,7 +126,7 @@ def test_only_mail_that_is_due_makes_the_outbox_old(client: FlaskClient, table: 
         mail.tried_at, mail.not_before = None, NOW + timedelta(days=1)  # quiet hours
     with time_machine.travel(NOW + timedelta(hours=9), tick=False):
         assert figures(client)["byzanz_outbox_oldest_seconds"] == 0
-    post(NOW + timedelta(days=1))
+    send_waiting(NOW + timedelta(days=1))
     totals.store()
     now = figures(client)
     assert now["byzanz_mails_out_total retried"] == now["byzanz_mails_out_total sent"] == 1
@@ -138,7 +138,7 @@ def test_what_stands_still_is_told(client: FlaskClient, table: Seating) -> None:
     with engine.transaction() as session:
         session.execute(text("UPDATE game SET quarantine = 'a fault' WHERE id = 'g1'"))
         alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
-    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no")), n=1)
+    deliver.deliver(NOW, FakeMailer(PermanentFailure("550 no")), n=1)
     stopped = figures(client)
     assert stopped["byzanz_games_set_aside"] == stopped["byzanz_clock_in_doubt"] == 1
     assert stopped["byzanz_clock_frozen"] == 1
@@ -154,7 +154,7 @@ def test_a_mail_server_that_refuses_us_is_told(client: FlaskClient) -> None:
 def test_a_turn_that_no_mail_reaches_is_stopped(client: FlaskClient, table: Seating) -> None:
     before = figures(client)["byzanz_turns_stopped"]
     table(3)
-    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no")), n=1)
+    deliver.deliver(NOW, FakeMailer(PermanentFailure("550 no")), n=1)
     assert figures(client)["byzanz_turns_stopped"] == before + 1
 
 

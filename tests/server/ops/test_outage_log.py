@@ -16,7 +16,7 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import TemporaryFailure
 from server.ops import logs, serve
 from tests.conftest import NOW, begun
-from tests.support.mail_servers import Pigeons
+from tests.support.mail_servers import FakeMailer
 
 LOGGER = logging.getLogger("server.of.this.test")
 GONE = OperationalError("SELECT 1", {}, psycopg.OperationalError("the server\nhas gone"))
@@ -78,7 +78,7 @@ def test_an_outage_is_one_line_a_minute_and_kind(log: io.StringIO, monkeypatch: 
 def test_emails_that_wait_for_the_mail_server_are_one_line_a_minute(log: io.StringIO) -> None:
     for game_id in ("g1", "g2", "g3"):
         begun(3, game_id)
-    assert deliver.deliver(NOW, Pigeons(*[TemporaryFailure("busy")] * 3)) == 3
+    assert deliver.deliver(NOW, FakeMailer(*[TemporaryFailure("busy")] * 3)) == 3
     (line,) = lines(log)
     assert line.endswith("will be retried: busy")
 

@@ -34,7 +34,7 @@ from server.store import engine, people
 from tests.conftest import NOW, SECRET, settings
 from tests.support.mail_servers import FaultyServer, speaking
 from tests.support.name_servers import serving as names
-from tests.support.web_servers import serving
+from tests.support.servers import serving
 
 NOBODY = 65534
 WITHOUT_POWERS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner")

@@ -24,9 +24,9 @@ from server.store import engine
 from server.store import log as store_log
 from server.store.models import Alert, Game, Person
 from tests.conftest import NOW, SECRET, Table
-from tests.support.letters import with_replies
-from tests.support.mails import change, html_of, one_database, post, submit, text_of
+from tests.support.mails import change, html_of, one_database, send_waiting, submit, text_of
 from tests.support.pages import look
+from tests.support.sample_mails import with_replies
 
 HOUR = timedelta(hours=1)
 SEVEN = NOW.replace(hour=7) + timedelta(days=1)
@@ -50,14 +50,14 @@ class Lost:
     def __init__(self, game: Table, folder: Path) -> None:
         live, backup = engine.db.engine.url.database or "", str(folder / "backup.db")
         self.game = game
-        self.sent = post(NOW)
+        self.sent = send_waiting(NOW)
         submit(game.id, 0, "pass")
-        self.sent += post(NOW)
+        self.sent += send_waiting(NOW)
         copy(live, backup)
         self.lost = []
         for seat in (1, 2):
             submit(game.id, seat, "pass")
-            self.lost += post(NOW + HOUR)
+            self.lost += send_waiting(NOW + HOUR)
         self.sent += self.lost
         engine.db.engine.dispose()
         copy(backup, live)
@@ -88,7 +88,7 @@ def test_a_restored_game_sends_no_email_under_the_id_of_another(lost: Lost) -> N
     again = []
     for seat in (1, 2):
         submit(lost.game.id, seat, "pass")
-        again += post(NOW + 2 * HOUR)
+        again += send_waiting(NOW + 2 * HOUR)
     old = {message["Message-ID"]: text_of(message) for message in lost.sent}
     assert len(again) == len(lost.lost) == 2
     assert [message["Message-ID"] for message in again if message["Message-ID"] in old] == []
@@ -100,11 +100,13 @@ def test_a_digest_of_the_same_day_has_another_id(table: Callable[..., Table], tm
     change(Person, table(4).people[0], cadence="digest")
     copy(live, backup)
     jobs.tick_digests(SEVEN, 1.0)
-    (first,) = [each for each in post(SEVEN) if "daily" in text_of(each) or "once a day" in text_of(each)]
+    (first,) = [
+        each for each in send_waiting(SEVEN) if "daily" in text_of(each) or "once a day" in text_of(each)
+    ]
     engine.db.engine.dispose()
     copy(backup, live)
     jobs.tick_digests(SEVEN + HOUR, 1.0)
-    (second,) = [each for each in post(SEVEN + HOUR) if "once a day" in text_of(each)]
+    (second,) = [each for each in send_waiting(SEVEN + HOUR) if "once a day" in text_of(each)]
     assert first["To"] == second["To"]
     assert first["Message-ID"] != second["Message-ID"]
 

@@ -24,12 +24,10 @@ from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, links, log, people
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.busy_table import elsewhere
-from tests.support.in_hand import start_clock
-from tests.support.mail_servers import Pigeons
+from tests.support.games import deal_with_a_set_to_sell, outsider, sale_now, start_clock
+from tests.support.mail_servers import FakeMailer
 from tests.support.mails import bold_move, text_of
-from tests.support.moderators import outsider
-from tests.support.moves import deal_with_a_set_to_sell, sale_now
+from tests.support.neighbour_game import elsewhere
 
 Begin = Callable[..., Table]
 TICK = 5.0
@@ -445,19 +443,19 @@ def test_who_has_left_gets_no_more_mails_about_the_game_until_he_is_back(table: 
     game = table(4)
     play.leave(game.id, 0, now=NOW)
     play.moderate(game.id, "!note", reason="hello", person_id=outsider(), now=NOW)
-    pigeons = Pigeons()
-    while deliver.deliver(NOW + HOUR, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(NOW + HOUR, fake_mailer, steady=lambda: 0.0):
         pass
-    texts = [text_of(mail) for mail in pigeons.to("alice")]
+    texts = [text_of(mail) for mail in fake_mailer.to("alice")]
     assert len(texts) == 1
     assert "you have left" in texts[0]
     assert game.tokens[0] in texts[0]
     play.reclaim(game.id, 0, now=NOW)
     assert standing() == set()
     play.moderate(game.id, "!note", reason="again", person_id=outsider(), now=NOW)
-    while deliver.deliver(NOW + 2 * HOUR, pigeons, steady=lambda: 0.0):
+    while deliver.deliver(NOW + 2 * HOUR, fake_mailer, steady=lambda: 0.0):
         pass
-    assert "again" in text_of(pigeons.to("alice")[-1])
+    assert "again" in text_of(fake_mailer.to("alice")[-1])
 
 
 def test_who_leaves_and_comes_back_again_and_again_floods_nobody(table: Begin, mia: int) -> None:
@@ -489,14 +487,14 @@ def test_nobody_leaves_a_game_that_has_ended(table: Begin, mia: int) -> None:
 def test_the_organiser_is_told_where_his_page_is_when_somebody_leaves(table: Begin) -> None:
     game = table(4)
     play.leave(game.id, 2, now=NOW)
-    pigeons = Pigeons()
-    while deliver.deliver(NOW + HOUR, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(NOW + HOUR, fake_mailer, steady=lambda: 0.0):
         pass
-    told = {str(mail["To"]): text_of(mail) for mail in pigeons.sent}
+    told = {str(mail["To"]): text_of(mail) for mail in fake_mailer.sent}
     text = next(text for text in map(str, told.values()) if "Charlie has left" in text)
     assert "/o/" in text or "/m/g1" in text
-    assert any("/m/g1" in text_of(mail) for mail in pigeons.to("mia"))
-    assert any("/o/" in text_of(mail) for mail in pigeons.to("alice"))
+    assert any("/m/g1" in text_of(mail) for mail in fake_mailer.to("mia"))
+    assert any("/o/" in text_of(mail) for mail in fake_mailer.to("alice"))
 
 
 # ---- unreached ----
@@ -504,7 +502,7 @@ def test_the_organiser_is_told_where_his_page_is_when_somebody_leaves(table: Beg
 
 def refuse(at: datetime = NOW) -> None:
     """Refuse every waiting email permanently."""
-    while deliver.deliver(at, Pigeons(*[MailRefused("550 no such user")] * 20), steady=lambda: 0.0):
+    while deliver.deliver(at, FakeMailer(*[MailRefused("550 no such user")] * 20), steady=lambda: 0.0):
         pass
 
 
@@ -620,10 +618,10 @@ def test_a_player_whom_no_mail_reaches_comes_back_with_his_link(table: Begin) ->
 def test_the_mail_says_what_was_played_and_how_to_come_back(table: Begin) -> None:
     game = table(4)
     run_out_until(game.id, 0, 2)
-    pigeons = Pigeons()
-    while deliver.deliver(NOW + DAY, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(NOW + DAY, fake_mailer, steady=lambda: 0.0):
         pass
-    text = next(body for mail in pigeons.to("alice") if "autopilot" in (body := text_of(mail)))
+    text = next(body for mail in fake_mailer.to("alice") if "autopilot" in (body := text_of(mail)))
     assert "two deadlines in a row" in text
     assert "\n- You " in text
     assert game.tokens[0] in text
@@ -633,10 +631,10 @@ def test_the_mail_says_what_was_played_and_how_to_come_back(table: Begin) -> Non
 def test_a_moderators_reason_is_in_the_mail(table: Begin, mia: int) -> None:
     game = table(4)
     act(mia, game.id, "!autopilot 0 on")
-    pigeons = Pigeons()
-    while deliver.deliver(NOW, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(NOW, fake_mailer, steady=lambda: 0.0):
         pass
-    (text,) = [body for mail in pigeons.to("alice") if "autopilot" in (body := text_of(mail))]
+    (text,) = [body for mail in fake_mailer.to("alice") if "autopilot" in (body := text_of(mail))]
     assert "Reason: because" in text
 
 

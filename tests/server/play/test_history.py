@@ -11,7 +11,7 @@ from server.play import history
 from server.store import engine
 from server.store.models import Game, Seat
 from tests.conftest import NAMES, NOW, Table
-from tests.support.moderators import outsider
+from tests.support.games import outsider
 
 Begin = Callable[..., Table]
 

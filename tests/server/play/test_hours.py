@@ -21,7 +21,7 @@ from server.scheduler import jobs
 from server.store import engine, log, people
 from server.store.models import Absence, Game, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.mail_servers import Pigeons
+from tests.support.mail_servers import FakeMailer
 from tests.support.pages import look
 
 Begin = Callable[..., Table]
@@ -32,11 +32,11 @@ AMSTERDAM = {"time_zone": "Europe/Amsterdam", "days_off": "67", "bank": 12 * 360
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def post(now: datetime) -> Pigeons:
-    pigeons = Pigeons()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+def post(now: datetime) -> FakeMailer:
+    fake_mailer = FakeMailer()
+    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons
+    return fake_mailer
 
 
 def change(kind: type[Any], key: Any, **values: object) -> None:

@@ -13,8 +13,8 @@ from server.play.lengths import Estimate
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW, Table
-from tests.support.invitations import BOB, game_of, invited, seats_of
-from tests.support.tables import asked, make, position
+from tests.support.games import asked, make, position
+from tests.support.lobby import BOB, game_of, invited, seats_of
 
 Begin = Callable[..., Table]
 pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]

@@ -19,18 +19,19 @@ from server.play import history, positions, turns
 from server.store import engine, log, models
 from server.store.models import Turn
 from tests.conftest import NOW, Table
-from tests.support.busy_table import elsewhere
-from tests.support.in_hand import append, start_clock
-from tests.support.moves import (
+from tests.support.games import (
+    append,
     deal_with_a_set_to_sell,
     entries,
-    mails,
+    mails_of,
     play_on,
     position,
     sale_now,
+    start_clock,
     submit,
     turn_of,
 )
+from tests.support.neighbour_game import elsewhere
 
 Begin = Callable[..., Table]
 
@@ -44,7 +45,7 @@ def test_it_deals_asks_the_first_seat_and_mails_it(table: Begin) -> None:
     turn = turn_of(game.id, 0)
     assert turn is not None
     assert (turn.question, turn.opened_seq, turn.started_at, turn.due_at) == ("bid 1", 1, None, None)
-    assert [(mail.key, mail.person_id) for mail in mails("turn")] == [("turn:g1:0:1", game.people[0])]
+    assert [(mail.key, mail.person_id) for mail in mails_of("turn")] == [("turn:g1:0:1", game.people[0])]
 
 
 def test_it_plays_a_move_and_asks_the_next(table: Begin) -> None:
@@ -54,7 +55,7 @@ def test_it_plays_a_move_and_asks_the_next(table: Begin) -> None:
     assert entries(game.id)[1].move == "pass"
     assert set(position(game.id).awaited) == {1}
     assert turn_of(game.id, 0) is None
-    assert [(mail.seat, mail.not_before) for mail in mails("turn")] == [(0, NOW), (1, NOW)]
+    assert [(mail.seat, mail.not_before) for mail in mails_of("turn")] == [(0, NOW), (1, NOW)]
 
 
 def test_the_same_request_plays_once(table: Begin) -> None:
@@ -173,7 +174,7 @@ def test_a_turn_that_the_own_move_opens_is_mailed_two_minutes_later(table: Begin
         submit(game.id, seat, "pass", request_id="p")
         seat += 1
     assert turn.question.startswith("tax ")
-    waits = {mail.seat: mail.not_before for mail in mails("turn") if mail.seq == turn.opened_seq}
+    waits = {mail.seat: mail.not_before for mail in mails_of("turn") if mail.seq == turn.opened_seq}
     assert waits == {0: NOW}  # another's pass opened it
     tax = next(str(move) for move in position(game.id).rules.moves(position(game.id).state, 0))
     submit(game.id, 0, tax, request_id="b")
@@ -184,7 +185,7 @@ def own_turns(game_id: str) -> dict[str, timedelta]:
     """Return how long the email about each turn of the first seat waits, by the kind of question."""
     return {
         mail.key: mail.not_before - mail.created_at
-        for mail in mails("turn")
+        for mail in mails_of("turn")
         if (mail.game_id, mail.seat) == (game_id, 0)
     }
 
@@ -228,7 +229,7 @@ def test_the_clock_starts_at_once_for_a_seat_that_wants_no_mail(table: Begin) ->
     assert turn is not None
     assert turn.started_at == NOW
     assert turn.due_at == NOW + timedelta(seconds=86400)
-    assert [mail.seat for mail in mails("turn")] == [0]
+    assert [mail.seat for mail in mails_of("turn")] == [0]
 
 
 def test_a_time_out_plays_the_fallback_once_and_never_early(table: Begin) -> None:
@@ -242,7 +243,7 @@ def test_a_time_out_plays_the_fallback_once_and_never_early(table: Begin) -> Non
     assert play.time_out(game.id, 0, "bid 1", due) is None
     made = entries(game.id)[1]
     assert (made.by, made.seat, made.move) == ("clock", 0, "pass")
-    assert [mail.details for mail in mails("timeout")] == [json.dumps({"last": 2})]
+    assert [mail.details for mail in mails_of("timeout")] == [json.dumps({"last": 2})]
 
 
 def test_an_outage_moves_the_deadline_and_is_told_in_the_log(table: Begin) -> None:
@@ -320,7 +321,7 @@ def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> 
         result = json.loads(row.result)
         assert result["reason"] == "finished"
         assert session.scalars(select(Turn).where(elsewhere(Turn))).all() == []
-    assert len(mails("over")) == n
+    assert len(mails_of("over")) == n
     with pytest.raises(errors.NotRunning):
         submit(game.id, 0, "pass", request_id="after")
     log_entries = entries(game.id)

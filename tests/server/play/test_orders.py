@@ -19,7 +19,7 @@ from server.play.moderation import Newcomer
 from server.store import engine, log, models
 from server.store.models import Mail, Seat, StandingOrder
 from tests.conftest import NOW, Table
-from tests.support.moderators import outsider
+from tests.support.games import outsider
 
 Begin = Callable[..., Table]
 

@@ -13,8 +13,7 @@ from server.play import history, positions
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import Table
-from tests.support.moves import play_on, submit
-from tests.support.tables import advance, entries, make, position
+from tests.support.games import advance, count_entries, make, play_on, position, submit
 
 Begin = Callable[..., Table]
 
@@ -43,7 +42,7 @@ def load(game: Table, upto: int | None = None) -> history.Timeline:
 def test_a_second_look_replays_nothing_but_the_way_to_one_table(table: Begin, replays: list[int]) -> None:
     game = table(3)
     advance(game, "take")
-    head = entries(game.id)
+    head = count_entries(game.id)
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
         first = history.load(session, row, PUBLIC)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from server.scheduler.heartbeat import PARTS
-from tests.support import servers, wrong_clock
+from tests.support import servers
 from tests.support.databases import copied
 
 STEPS = ("-4d", "-1h", "+1h", "+4d")
 
 
-@pytest.mark.skipif(wrong_clock.LIBRARY is None, reason="libfaketime is missing: apt-get install faketime")
+@pytest.mark.skipif(servers.LIBRARY is None, reason="libfaketime is missing: apt-get install faketime")
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
@@ -24,7 +24,7 @@ STEPS = ("-4d", "-1h", "+1h", "+4d")
 def test_ticks_go_on_whatever_the_clock_shows(
     migrated_file: Path, tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]
 ) -> None:
-    clock = wrong_clock.Clock(tmp_path / "clock")
+    clock = servers.Clock(tmp_path / "clock")
     with (
         copied(migrated_file) as url,
         servers.running(words, url, tmp_path / "log", clock.environment) as server,

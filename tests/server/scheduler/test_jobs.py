@@ -31,10 +31,10 @@ from server.scheduler import heartbeat, jobs, loop
 from server.store import alerts, engine
 from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Snapshot, Turn
 from tests.conftest import NOW, Table
-from tests.support.busy_table import BUSY
-from tests.support.machine import Machine
-from tests.support.mail_servers import Pigeons
-from tests.support.ticks import TICK, change, entries, give_to_bots
+from tests.support.games import TICK, change, entries_by, give_to_bots
+from tests.support.mail_servers import FakeMailer
+from tests.support.neighbour_game import NEIGHBOUR
+from tests.support.scheduler import Machine
 
 Begin = Callable[..., Table]
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -47,11 +47,11 @@ def machine(app: Flask) -> Machine:  # noqa: ARG001 - requested for its context
     return made
 
 
-def post(now: datetime = NOW) -> Pigeons:
-    pigeons = Pigeons()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+def post(now: datetime = NOW) -> FakeMailer:
+    fake_mailer = FakeMailer()
+    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons
+    return fake_mailer
 
 
 def rows(kind: type[Any]) -> list[Any]:
@@ -77,7 +77,7 @@ def test_nobody_is_played_for_before_the_mail_was_accepted(table: Begin, machine
     machine.wait(9 * DAY)
     machine.send_heartbeats()
     assert jobs.tick_turns(machine.now, TICK) == 0
-    assert entries(game.id) == []
+    assert entries_by(game.id) == []
 
 
 def test_time_runs_out_at_the_printed_moment_once_and_not_before(table: Begin, machine: Machine) -> None:
@@ -85,7 +85,7 @@ def test_time_runs_out_at_the_printed_moment_once_and_not_before(table: Begin, m
     post()
     assert machine.run(HOUR - timedelta(seconds=30)) == 0
     assert machine.run(timedelta(seconds=30)) == 1
-    assert entries(game.id) == [(0, "clock", "pass")]
+    assert entries_by(game.id) == [(0, "clock", "pass")]
     assert machine.run(HOUR * 3) == 0  # the next one's mail has not been accepted
     (message,) = post(machine.now).to("alice")
     assert "you ran out of time" in str(message.get_body(("plain",)))
@@ -97,7 +97,7 @@ def test_a_player_who_is_in_time_is_not_played_for(table: Begin, machine: Machin
     machine.run(HOUR - MINUTE)
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=machine.now)
     machine.run(HOUR)
-    assert entries(game.id) == [(0, "player", "pass")]
+    assert entries_by(game.id) == [(0, "player", "pass")]
 
 
 def test_a_game_that_cannot_be_played_on_is_set_aside_and_the_others_go_on(
@@ -114,7 +114,7 @@ def test_a_game_that_cannot_be_played_on_is_set_aside_and_the_others_go_on(
 
     monkeypatch.setattr(Byzanz, "fallback", poisoned)
     machine.run(HOUR)
-    assert entries(good.id) == [(0, "clock", "pass")]
+    assert entries_by(good.id) == [(0, "clock", "pass")]
     with engine.reading() as session:
         assert session.get_one(Game, bad.id).quarantine
         assert turns.due_games(session, machine.now, 5) == []
@@ -128,7 +128,7 @@ def test_a_log_that_does_not_replay_sets_its_game_aside(table: Begin, machine: M
     with engine.transaction() as session:
         session.execute(delete(Snapshot).where(Snapshot.game_id == bad.id))
     machine.run(HOUR)
-    assert entries(good.id) == [(0, "clock", "pass")]
+    assert entries_by(good.id) == [(0, "clock", "pass")]
     assert len(standing()) == 1
 
 
@@ -197,10 +197,10 @@ def test_only_a_turn_that_was_about_to_fall_due_is_told_of_the_credit(table: Beg
     machine.wait(5 * HOUR)
     machine.send_heartbeats()
     assert jobs.tick_turns(machine.now, TICK) == 0
-    assert entries(short.id) == [(0, "clock", "!credit 18600")]
+    assert entries_by(short.id) == [(0, "clock", "!credit 18600")]
     assert machine.run(3 * MINUTE) == 0
-    assert len(entries(short.id)) == 1
-    assert entries(long.id) == []
+    assert len(entries_by(short.id)) == 1
+    assert entries_by(long.id) == []
     assert machine.run(2 * HOUR) == 1
 
 
@@ -234,7 +234,7 @@ def test_a_part_may_have_died_right_after_its_last_heartbeat(
     assert jobs.tick_turns(machine.now, TICK) == 0  # due, but nobody has seen the other part since
     machine.send_heartbeats()
     assert jobs.tick_turns(machine.now, TICK) == 1
-    assert len(entries(game.id)) == 1
+    assert len(entries_by(game.id)) == 1
 
 
 def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
@@ -293,11 +293,11 @@ def test_a_jump_of_the_clock_freezes_auto_pass_until_it_is_taken_back(
     machine.now -= jump
     assert machine.run(MINUTE) == 0
     assert standing() == set()
-    assert entries(game.id) == []
+    assert entries_by(game.id) == []
     due = turns_due(game.id)
     assert due - machine.now >= HOUR
     assert machine.run(due - machine.now) == 1
-    assert entries(game.id)[-1] == (0, "clock", "pass")
+    assert entries_by(game.id)[-1] == (0, "clock", "pass")
 
 
 @pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
@@ -325,7 +325,7 @@ def test_a_moderator_may_say_that_the_new_time_is_right(table: Begin, machine: M
     assert machine.run(59 * MINUTE) == 0  # the three days count for nobody
     assert standing() == set()
     assert machine.run(2 * HOUR) == 1
-    assert [move for _, _, move in entries(game.id)][-1] == "pass"
+    assert [move for _, _, move in entries_by(game.id)][-1] == "pass"
 
 
 @pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
@@ -391,7 +391,7 @@ def test_mails_of_a_wrong_future_go_out_when_the_clock_is_right(table: Begin, ma
     machine.now -= 3 * DAY
     machine.send_heartbeats()
     post(machine.now)
-    assert [mail.status for mail in rows(Mail) if mail.game_id != BUSY] == ["sent"]
+    assert [mail.status for mail in rows(Mail) if mail.game_id != NEIGHBOUR] == ["sent"]
 
 
 @pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
@@ -484,7 +484,7 @@ def test_bots_play_a_whole_game_by_themselves(
         own = select(Entry.by).where(Entry.game_id == game.id, Entry.seat.is_not(None))
         made = set(session.scalars(own))
     assert made <= {"bot", "rules"}
-    mails = [mail for mail in rows(Mail) if mail.game_id != BUSY]
+    mails = [mail for mail in rows(Mail) if mail.game_id != NEIGHBOUR]
     assert mails == [mail for mail in mails if mail.kind == "turn"][:1]  # Alice's, before she left
 
 
@@ -503,7 +503,7 @@ def test_a_bot_that_is_of_no_known_kind_sets_its_game_aside_alone(table: Begin) 
     give_to_bots(bad, range(3), "nobody")
     give_to_bots(good, range(3))
     jobs.tick_bots(NOW)
-    assert len(entries(good.id)) == 1
+    assert len(entries_by(good.id)) == 1
     with engine.reading() as session:
         assert session.get_one(Game, bad.id).quarantine
         assert session.get_one(Game, good.id).quarantine is None
@@ -552,7 +552,7 @@ def test_two_schedulers_make_one_move(table: Begin, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(jobs, "_decide", overtaken)
     assert jobs.tick_bots(NOW) == 0
-    assert len(entries(game.id)) == 1
+    assert len(entries_by(game.id)) == 1
 
 
 # The clockwork
@@ -579,15 +579,15 @@ def test_the_clockwork_mails_moves_bots_and_stops(table: Begin, app: Flask) -> N
         wait_for(inbox.mails)
         assert {row.part for row in rows(Heartbeat)} == {"web", "scheduler"}
         play.submit(game.id, 0, "pass", seen=1, request_id="r", now=engine.utc_now())
-        wait_for(lambda: len(entries(game.id)) > 3)
+        wait_for(lambda: len(entries_by(game.id)) > 3)
     finally:
         scheduler.stop()
         inbox.stop()
     threads = {thread.name for thread in threading.enumerate()}
     assert not any("APScheduler" in name or "byzanz" in name for name in threads)
-    before = len(entries(game.id))
+    before = len(entries_by(game.id))
     time.sleep(0.5)
-    assert len(entries(game.id)) == before
+    assert len(entries_by(game.id)) == before
 
 
 def test_a_job_that_fails_is_logged_and_called_again(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
@@ -615,7 +615,7 @@ def test_a_web_process_beats_and_does_nothing_else(table: Begin, app: Flask) -> 
     scheduler.start()
     scheduler.stop()
     assert [row.part for row in rows(Heartbeat)] == ["web"]
-    assert [mail.status for mail in rows(Mail) if mail.game_id != BUSY] == ["waiting"]
+    assert [mail.status for mail in rows(Mail) if mail.game_id != NEIGHBOUR] == ["waiting"]
 
 
 @pytest.mark.usefixtures("app")
@@ -630,7 +630,7 @@ def test_a_commit_wakes_the_mailer() -> None:
 @pytest.mark.usefixtures("app")
 def test_an_idle_mailer_and_idle_bots_commit_nothing() -> None:
     engine.committed.clear()
-    assert jobs.tick_outbox(NOW, Pigeons()) == 0
+    assert jobs.tick_outbox(NOW, FakeMailer()) == 0
     assert jobs.tick_bots(NOW) == 0
     assert not engine.committed.is_set()
 

@@ -20,9 +20,9 @@ from server.store import engine
 from server.store.models import Turn
 from server.store.processes import MACHINE_CLOCK
 from tests.conftest import Table, begun
-from tests.support import servers, wrong_clock
+from tests.support import servers
 from tests.support.databases import copied, migrate, settings
-from tests.support.ticks import give_to_bots
+from tests.support.games import give_to_bots
 
 HELD = 3.0
 """Seconds for which a lock is held from outside: many times as long as the server here waits for it."""
@@ -43,13 +43,13 @@ class Outside:
         return self.all("SELECT key FROM alarm WHERE cleared_at IS NULL ORDER BY key")
 
 
-@pytest.mark.skipif(wrong_clock.LIBRARY is None, reason="libfaketime is missing: apt-get install faketime")
+@pytest.mark.skipif(servers.LIBRARY is None, reason="libfaketime is missing: apt-get install faketime")
 @pytest.mark.parametrize("step", ["+2h", "-2h"])
 def test_a_second_scheduler_with_a_wrong_clock_invents_no_outage(
     bare_postgres: str, tmp_path: Path, step: str
 ) -> None:
     migrate(bare_postgres)
-    outside, clock = Outside(bare_postgres), wrong_clock.Clock(tmp_path / "clock")
+    outside, clock = Outside(bare_postgres), servers.Clock(tmp_path / "clock")
     clock.set(step)
     with ExitStack() as stack:
         right = stack.enter_context(

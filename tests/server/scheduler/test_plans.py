@@ -16,7 +16,7 @@ from server.ops import metrics
 from server.store import engine, outbox
 from server.web.moderation import issues
 from tests.conftest import NOW
-from tests.support.statements import executed
+from tests.support.costs import executed
 
 GAMES = 20_000
 """Enough for PostgreSQL to prefer an index, and for one statement per game to be noticed."""

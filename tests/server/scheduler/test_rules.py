@@ -17,11 +17,10 @@ from server.scheduler import jobs
 from server.store import engine, facts
 from server.store.models import Alert, Game, Mail, Turn
 from tests.conftest import Table
-from tests.support.examples import example
-from tests.support.machine import Machine
-from tests.support.mails import post, row
-from tests.support.moderators import outsider
-from tests.support.ticks import TICK, change, entries, give_to_bots
+from tests.support.folders import example
+from tests.support.games import TICK, change, entries_by, give_to_bots, outsider
+from tests.support.mails import row, send_waiting
+from tests.support.scheduler import Machine
 
 Begin = Callable[..., Table]
 HOUR = timedelta(hours=1)
@@ -60,18 +59,18 @@ def test_a_game_without_its_package_stops_and_goes_on_with_it(
 ) -> None:
     game, other = table(3, slug="goofspiel"), table(3, "g2", slug="goofspiel")
     byzanz = table(3, "g3")
-    post(machine.now)
+    send_waiting(machine.now)
     machine.run(20 * HOUR)
     before, gone = dues(game), packages.pop()
     assert jobs.tick_rules(machine.now) == 2
     assert jobs.tick_rules(machine.now) == 0
     assert alerts_open() == ["no_rules:goofspiel:1"]
     assert "goofspiel (version 1)" in facts.sentence(row(Game, game.id).quarantine)
-    held = entries(game.id)
+    held = entries_by(game.id)
     assert machine.run(30 * HOUR) == 1, "the deadline of Byzanz has passed, and no other"
-    assert entries(game.id) == held
-    assert entries(byzanz.id) != []
-    assert all(mail["Subject"].startswith("Byzanz:") for mail in post(machine.now))
+    assert entries_by(game.id) == held
+    assert entries_by(byzanz.id) != []
+    assert all(mail["Subject"].startswith("Byzanz:") for mail in send_waiting(machine.now))
     with pytest.raises(NotRunning, match="its rules are not installed on this server"):
         play.submit(game.id, 0, "bid 1", seen=1, request_id="r", now=machine.now)
 
@@ -80,7 +79,7 @@ def test_a_game_without_its_package_stops_and_goes_on_with_it(
     assert alerts_open() == []
     assert row(Game, game.id).quarantine is None
     assert dues(game) == {seat: due and due + 30 * HOUR for seat, due in before.items()}
-    assert entries(game.id) == [(seat, "clock", f"!credit {30 * 3600}") for seat in range(3)]
+    assert entries_by(game.id) == [(seat, "clock", f"!credit {30 * 3600}") for seat in range(3)]
     play.submit(game.id, 0, "bid 1", seen=1, request_id="r", now=machine.now)
     assert machine.run(5 * HOUR) == 5, "the others of both games had four hours left"
     assert dues(other) != {}
@@ -90,7 +89,7 @@ def test_a_turn_that_was_about_to_end_has_an_hour(
     table: Begin, machine: Machine, packages: list[games.AnyRules]
 ) -> None:
     game = table(2, slug="goofspiel")
-    post(machine.now)
+    send_waiting(machine.now)
     machine.run(24 * HOUR - timedelta(minutes=5))
     gone = packages.pop()
     jobs.tick_rules(machine.now)
@@ -106,14 +105,14 @@ def test_an_email_waits_for_its_rules_without_an_alert(
     game, gone = table(2, slug="goofspiel"), packages.pop()
     jobs.tick_rules(machine.now)
     machine.run(60 * HOUR)
-    assert post(machine.now) == []
+    assert send_waiting(machine.now) == []
     assert alerts_open() == ["no_rules:goofspiel:1"]
     with engine.reading() as session:
         (mail, *_others) = session.scalars(select(Mail).where(Mail.game_id == game.id))
     assert mail.attempts == 0
     packages.append(gone)
     jobs.tick_rules(machine.now)
-    assert len(post(machine.now + HOUR)) == 2
+    assert len(send_waiting(machine.now + HOUR)) == 2
     assert row(Turn, (game.id, 0)).due_at == machine.now + HOUR + 24 * HOUR
 
 

@@ -32,10 +32,10 @@ from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, people, totals
 from server.store.models import Alert, Game, Presence, Snapshot, Turn
 from tests.conftest import NOW, Table
-from tests.support.mails import one_database, post, row
-from tests.support.scheduled_jobs import SECONDS
-from tests.support.ticks import change, entries, give_to_bots
-from tests.support.troubles import IMPATIENT, impatient, locked, locked_for
+from tests.support.database_faults import IMPATIENT, impatient, locked, locked_for
+from tests.support.games import change, entries_by, give_to_bots
+from tests.support.mails import one_database, row, send_waiting
+from tests.support.scheduler import SECONDS
 
 __all__ = ["impatient"]
 Begin = Callable[..., Table]
@@ -94,7 +94,7 @@ def alerts() -> int:
 def due(table: Begin) -> Table:
     """Start a game whose first turn is overdue at NOW + 2 h."""
     game = table(3, allowance=3600)
-    post()
+    send_waiting()
     return game
 
 
@@ -283,7 +283,7 @@ def test_a_reminder_that_fails_keeps_no_other_from_going_out(
 ) -> None:
     table(3, game_id="a", allowance=3600)
     table(3, game_id="b", allowance=3600)
-    post()
+    send_waiting()
     real = play.remind
 
     def remind(game_id: str, *rest: Any) -> bool:
@@ -385,7 +385,7 @@ def test_a_lock_that_ends_in_time_is_waited_for(
     end = locked_for(impatient, 0.3)
     assert jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR) == 1
     end.join()
-    assert [by for _seat, by, _move in entries(due.id)] == ["clock"]
+    assert [by for _seat, by, _move in entries_by(due.id)] == ["clock"]
     assert row(Turn, (due.id, 1)).opened_at == NOW + 2 * HOUR
 
 

@@ -15,8 +15,8 @@ from byzanz.record import Cause
 from server.play import game, history
 from server.store import engine, log, models
 from tests.conftest import NOW, Table
-from tests.support.in_hand import append
-from tests.support.statements import statements
+from tests.support.costs import statements
+from tests.support.games import append
 
 DEPLOY = Path(__file__).parents[3] / "docs" / "deploy.md"
 WAYS = (

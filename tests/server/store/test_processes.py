@@ -18,7 +18,7 @@ from server.store import alerts, engine, people, processes
 from server.store.models import Alert, Heartbeat, Outage, Process
 from server.store.processes import DATABASE_CLOCK, DEAD_AFTER, MACHINE_CLOCK, ProcessHeartbeat
 from tests.conftest import Table
-from tests.support.scheduled_jobs import SECONDS
+from tests.support.scheduler import SECONDS
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -14,8 +14,8 @@ from server.store import engine, outbox, people
 from server.store.models import Game, Mail
 from server.store.statements import AnyMail
 from tests.conftest import NOW, Table
-from tests.support.busy_table import elsewhere
-from tests.support.mails import change, post, queue, statuses
+from tests.support.mails import change, queue, send_waiting, statuses
+from tests.support.neighbour_game import elsewhere
 
 Begin = Callable[..., Table]
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
@@ -27,7 +27,7 @@ WHY = quoted("550 no such user")
 def game(table: Begin) -> Table:
     """Return a game whose first turn was emailed at NOW."""
     begun = table(3)
-    post()
+    send_waiting()
     return begun
 
 
@@ -125,7 +125,7 @@ def test_what_only_its_template_needed_is_emptied_once_a_mail_is_finished(
 
 def test_a_mail_without_a_game_is_deleted_a_month_after_it_was_sent(game: Table) -> None:
     queue("games", game.people[0], "games")
-    post(NOW)
+    send_waiting(NOW)
     newest(game)
     assert outbox.purge(NOW + MONTH - SECOND) == 0
     assert outbox.purge(NOW + MONTH) == 1
@@ -134,7 +134,7 @@ def test_a_mail_without_a_game_is_deleted_a_month_after_it_was_sent(game: Table)
 
 def test_a_mail_about_a_game_is_deleted_a_month_after_the_game_has_ended(game: Table, table: Begin) -> None:
     other = table(3, "g2")
-    post()
+    send_waiting()
     newest(game)
     assert outbox.purge(NOW + 9 * MONTH) == 0
     end(game, days=5)
@@ -150,7 +150,7 @@ def test_a_mail_finished_after_its_game_has_ended_is_deleted_a_month_later(game:
     end(game, days=0)
     assert outbox.purge(NOW + MONTH) == 1
     assert keys() == {"late", "newest"}
-    post(NOW + 2 * MONTH)
+    send_waiting(NOW + 2 * MONTH)
     assert statuses()["late"] == "sent"
     assert outbox.purge(NOW + 3 * MONTH - SECOND) == 0
     assert outbox.purge(NOW + 3 * MONTH) == 1
@@ -175,7 +175,7 @@ def test_a_little_is_deleted_at_a_time(game: Table, monkeypatch: pytest.MonkeyPa
     for number in range(8):
         queue("games", game.people[0], f"games{number}")
         queue("act", game.people[0], f"act{number}", game_id=game.id)
-    post()
+    send_waiting()
     newest(game)
     end(game, days=0)
     monkeypatch.setattr(outbox, "DELETED_AT_ONCE", 2)

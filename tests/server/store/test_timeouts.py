@@ -14,8 +14,8 @@ from sqlalchemy.exc import OperationalError
 from server.lobby import create, organiser
 from server.store import engine, migrate
 from tests.conftest import NOW, begun
-from tests.support.invitations import ALICE, token, wish
-from tests.support.ticks import entries
+from tests.support.games import entries_by
+from tests.support.lobby import ALICE, token, wish
 
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 CROWD = 40
@@ -55,7 +55,7 @@ def test_a_locked_game_stops_neither_pages_nor_other_games(impatient: Flask) -> 
             assert client.get(path).status_code == 200, path
         assert post(impatient, free.tokens[0], 0)[0] == 303
         assert [each.result() for each in posts] == [(503, "5")] * CROWD
-    assert entries(locked.id) == []
+    assert entries_by(locked.id) == []
     assert post(impatient, locked.tokens[0], 0)[0] == 303
 
 
@@ -87,7 +87,7 @@ def test_moves_of_one_game_at_once_wait_for_each_other(impatient: Flask) -> None
     with ThreadPoolExecutor(engine.LONGEST_QUEUE) as crowd:
         posts = [crowd.submit(post, impatient, game.tokens[0], 7) for _ in range(engine.LONGEST_QUEUE)]
     assert {each.result()[0] for each in posts} == {303}
-    assert entries(game.id).count((0, "player", "pass")) == 1
+    assert entries_by(game.id).count((0, "player", "pass")) == 1
 
 
 @pytest.mark.usefixtures("app")

@@ -14,7 +14,7 @@ from server.store import engine
 from server.web.http import limiter
 from tests.conftest import Table, begun
 from tests.support.databases import settings
-from tests.support.markup import mark
+from tests.support.pages import mark
 
 
 @pytest.fixture

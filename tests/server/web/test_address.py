@@ -23,12 +23,11 @@ from server.lobby import create
 from server.mail.outgoing.deliver import deliver
 from server.store import engine
 from tests.conftest import begun, settings
-from tests.support.forms import form, log_in
-from tests.support.invitations import ALICE, wish
-from tests.support.mail_servers import Pigeons
-from tests.support.pages import Browser, look, read
-from tests.support.scene import Scene, scene
-from tests.support.web_servers import below
+from tests.support.lobby import ALICE, wish
+from tests.support.mail_servers import FakeMailer
+from tests.support.pages import Browser, form, log_in, look, read
+from tests.support.servers import below
+from tests.support.visitors import Visitors, make_visitors
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ORIGIN = "https://byzanz.test"
@@ -106,12 +105,12 @@ def forget() -> None:
 
 
 @pytest.fixture(params=["passed on", "stripped"])
-def there(request: pytest.FixtureRequest, database_url: str) -> Iterator[Scene]:
+def there(request: pytest.FixtureRequest, database_url: str) -> Iterator[Visitors]:
     """Return games under a path of a host, behind a proxy that passes the path on or strips it."""
     for app in make_app(database_url, base_url=BASE):
         app.before_request_funcs.setdefault(None, []).insert(0, forget)
         app.wsgi_app = proxy(app.wsgi_app, strips=request.param == "stripped")  # type: ignore[method-assign]
-        yield scene(app, engine.utc_now())
+        yield make_visitors(app, engine.utc_now())
 
 
 def proxy(app: Any, *, strips: bool) -> Any:
@@ -142,17 +141,17 @@ def mailed() -> set[str]:
     """Return every address in the emails that wait, as text and as HTML, and in their headers."""
     create.create_game(wish(), engine.utc_now())
     login.mail_sign_in(ALICE.address, engine.utc_now())
-    birds = Pigeons()
-    while deliver(engine.utc_now(), birds):
+    fake_mailer = FakeMailer()
+    while deliver(engine.utc_now(), fake_mailer):
         pass
     raw = [
         part.get_content()
-        for mail in birds.sent
+        for mail in fake_mailer.sent
         for part in mail.walk()
         if part.get_content_maintype() == "text"
     ]
-    raw += [mail["List-Unsubscribe"] or "" for mail in birds.sent]
-    assert len(birds.sent) > 5
+    raw += [mail["List-Unsubscribe"] or "" for mail in fake_mailer.sent]
+    assert len(fake_mailer.sent) > 5
     return {html.unescape(link) for text in raw for link in TEXT_LINKS.findall(text)}
 
 
@@ -164,7 +163,7 @@ def press(browser: FlaskClient, path: str, do: str, **typed: str) -> TestRespons
     return browser.post(action or PATH + path, data=filled | typed, headers=headers, base_url=ORIGIN)
 
 
-def signed_in(there: Scene) -> FlaskClient:
+def signed_in(there: Visitors) -> FlaskClient:
     """Return a browser in which Daphne, who moderates, has opened her emailed link."""
     browser = there.app.test_client()
     answer = press(browser, f"/s/{there.tokens['here', 'Daphne']['signin']}", "")
@@ -173,7 +172,7 @@ def signed_in(there: Scene) -> FlaskClient:
 
 
 @pytest.mark.parametrize("there", ["passed on"], indirect=True)
-def test_under_a_path_every_address_has_that_path(there: Scene) -> None:
+def test_under_a_path_every_address_has_that_path(there: Visitors) -> None:
     browser = signed_in(there)
     tokens = there.tokens["here", "Daphne"]
     feeds = [f"/feed/{tokens['feed']}{kind}" for kind in (".ics", ".atom")]
@@ -205,7 +204,7 @@ def test_under_a_path_every_address_has_that_path(there: Scene) -> None:
     assert json.loads(seen["/api/v…/openapi.json"])["servers"] == [{"url": "/byzanz/"}]
 
 
-def test_under_a_path_forms_work_though_the_proxy_tells_neither_host_nor_scheme(there: Scene) -> None:
+def test_under_a_path_forms_work_though_the_proxy_tells_neither_host_nor_scheme(there: Visitors) -> None:
     tokens = there.tokens["here", "Daphne"]
     browser = signed_in(there)
     cookie = browser.get_cookie("byzanz", domain="byzanz.test", path=PATH)

@@ -7,16 +7,16 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from server.store import engine
-from tests.support.invitations import ALICE
+from tests.support.lobby import ALICE
 from tests.support.mails import one_database
 from tests.support.routes import address, routes, visitors
-from tests.support.scene import scene
+from tests.support.visitors import make_visitors
 
 
 @pytest.mark.empty_database
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_form_s_address_leads_to_its_page(app: Flask) -> None:
-    there = scene(app, engine.utc_now())
+    there = make_visitors(app, engine.utc_now())
     gets = {str(rule) for name, rule in routes(app) if name.startswith("GET ")}
     wrong, tried, moderator = [], 0, visitors(there)[6]
     for name, rule in routes(app):

@@ -13,8 +13,8 @@ from sqlalchemy.exc import OperationalError
 
 from server.store import engine
 from tests.conftest import Table
-from tests.support.api_calls import refused
-from tests.support.ticks import entries
+from tests.support.answers import refused
+from tests.support.games import entries_by
 
 Seating = Callable[..., Table]
 FORM = {"move": "pass", "seen": "1", "request_id": "again"}
@@ -61,10 +61,10 @@ def test_a_move_whose_commit_failed_is_in_doubt_and_its_page_says_so(
     assert UNSURE in answer.text
     assert "Nothing has changed" not in answer.text
     assert f'href="{page}"' in answer.text
-    assert entries(game.id)[0] == (0, "player", "pass")
+    assert entries_by(game.id)[0] == (0, "player", "pass")
     again = client.post(page, data=FORM)
     assert (again.status_code, again.headers["Location"]) == (303, f"{page}?played=2")
-    assert entries(game.id).count((0, "player", "pass")) == 1
+    assert entries_by(game.id).count((0, "player", "pass")) == 1
 
 
 def test_a_move_whose_commit_failed_is_in_doubt_for_the_api_and_can_be_repeated(
@@ -78,7 +78,7 @@ def test_a_move_whose_commit_failed_is_in_doubt_for_the_api_and_can_be_repeated(
     assert refused(answer, 503, "unavailable")["message"] == UNSURE
     again = client.post(call, json=JSON)
     assert (again.status_code, again.json) == (200, {"seq": 2})
-    assert entries(game.id).count((0, "player", "pass")) == 1
+    assert entries_by(game.id).count((0, "player", "pass")) == 1
 
 
 def test_another_change_whose_commit_failed_is_in_doubt_as_well(client: FlaskClient, table: Seating) -> None:
@@ -117,7 +117,7 @@ def test_a_request_that_never_reached_its_commit_has_changed_nothing(
         unavailable(call)
         assert "Nothing has changed" in refused(call, 503, "unavailable")["message"]
         assert client.get("/healthz").status_code == 200
-    assert entries(game.id) == []
+    assert entries_by(game.id) == []
     assert client.post(f"/t/{game.tokens[0]}", data=FORM).status_code == 303
     with failing("begin", down):  # what the request before has committed is not in doubt
         answer = client.post(f"/t/{game.tokens[1]}", data=FORM)

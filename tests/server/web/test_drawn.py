@@ -12,11 +12,10 @@ from server.store import engine
 from server.store.models import Game, Notes, Person
 from server.validation import Guest
 from tests.conftest import NOW, Table
-from tests.support.forms import form, sign_in
-from tests.support.invitations import invited, token
+from tests.support.games import url
+from tests.support.lobby import invited, token
 from tests.support.mails import one_database
-from tests.support.pages import look, read
-from tests.support.tables import url
+from tests.support.pages import form, look, read, sign_in
 
 pytestmark = one_database
 ALICE = "alice@example.org"

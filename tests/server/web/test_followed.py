@@ -19,10 +19,10 @@ from server.play import history, positions
 from server.store import engine, people
 from server.store.models import Game, Seat, Snapshot
 from tests.conftest import NOW, Table
-from tests.support.examples import example
-from tests.support.mails import html_of, one_database, post, submit, text_of, words_of
-from tests.support.moves import position
-from tests.support.statements import listing, statements
+from tests.support.costs import listing, statements
+from tests.support.folders import example
+from tests.support.games import position
+from tests.support.mails import html_of, one_database, send_waiting, submit, text_of, words_of
 
 pytestmark = one_database
 LATER = NOW + timedelta(minutes=10)
@@ -109,9 +109,9 @@ def test_a_tie_names_the_reader_as_you(game: Table, client: FlaskClient) -> None
 
 
 def test_the_email_of_a_turn_says_it(game: Table) -> None:
-    post(NOW)
+    send_waiting(NOW)
     bids(game, 13, 2, 1)
-    found = post(LATER)
+    found = send_waiting(LATER)
     won, own = f"Ann <b> bids 13 and wins {prize(game)}.", f"You bid 13 and win {prize(game)}."
     texts = [text_of(mail) for mail in found]
     assert len(texts) == 3
@@ -141,7 +141,7 @@ def test_no_page_replays_the_log_for_it(
     game: Table, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bids(game, 13, 2, 1)
-    post(NOW)
+    send_waiting(NOW)
     first = prize(game)
     monkeypatch.setattr(positions, "replay", None)
     monkeypatch.setattr(history, "load", None)

@@ -19,9 +19,9 @@ from server.community.talk import public_id
 from server.store import engine
 from tests.conftest import settings as configured
 from tests.support.folders import RECORDS
-from tests.support.invitations import everything
+from tests.support.lobby import everything
 from tests.support.routes import DOORS, routes
-from tests.support.scene import UNKNOWN, Scene, scene
+from tests.support.visitors import UNKNOWN, Visitors, make_visitors
 
 REQUESTS = int(os.environ.get("TEST_REQUESTS", "400"))
 ANN = "Ann <ann@example.org>"
@@ -190,20 +190,20 @@ odd = st.sampled_from(ODD) | st.text(max_size=40)
 
 
 @pytest.fixture(scope="module")
-def there(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def there(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitors]:
     """Return games with every kind of visitor, the same for all requests."""
     path = tmp_path_factory.mktemp("fuzz") / "byzanz.db"
     shutil.copy(migrated_file, path)
     app = create_app(configured(f"sqlite:///{path}"))
     with app.app_context():
-        made = scene(app, engine.utc_now())
+        made = make_visitors(app, engine.utc_now())
         SAID.extend(public_id("here", person, request_id) for person in (1, 2, 3) for request_id in "ab")
     yield made
     with app.app_context():
         engine.db.engine.dispose()
 
 
-def filled(there: Scene, pattern: str, data: st.DataObject) -> str:
+def filled(there: Visitors, pattern: str, data: st.DataObject) -> str:
     """Draw a path of this pattern: mostly tokens and ids that open something, else anything."""
     purpose = DOORS.get(pattern.split("/")[1], "")
     tokens = [links[purpose] for links in there.tokens.values() if purpose in links]
@@ -238,7 +238,7 @@ def some_of(fields: dict[str, list[str]]) -> st.SearchStrategy[dict[str, str]]:
 
 
 @pytest.mark.nightly
-def test_whatever_is_sent_is_answered(there: Scene) -> None:
+def test_whatever_is_sent_is_answered(there: Visitors) -> None:
     asked = [(name.split(" ", 1)[0], rule.rule) for name, rule in routes(there.app) if "static" not in name]
     assert {pattern for method, pattern in asked if method == "POST"} >= FORMS.keys()
     asked += [("POST", pattern) for pattern in FORMS] * 2  # there is more to get wrong in them

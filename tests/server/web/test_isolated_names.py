@@ -17,12 +17,12 @@ from server.mail.outgoing.deliver import deliver
 from server.store import engine, links
 from server.store.models import Game, LinkPurpose, Person, Seat
 from tests.conftest import Table
-from tests.support import every_mail
-from tests.support.mail_servers import Pigeons
-from tests.support.rematches import ended
+from tests.support import mails
+from tests.support.games import url
+from tests.support.lobby import ended
+from tests.support.mail_servers import FakeMailer
 from tests.support.routes import address, routes, visitors
-from tests.support.scene import scene
-from tests.support.tables import url
+from tests.support.visitors import make_visitors
 
 RENAMED = "דנה"
 ISOLATED = re.compile("\u2068[^\u2068\u2069]*\u2069")
@@ -62,7 +62,7 @@ def exposed(page: str) -> list[str]:
 @pytest.mark.empty_database
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_page_isolates_names(app: Flask) -> None:
-    there = scene(app, engine.utc_now())
+    there = make_visitors(app, engine.utc_now())
     with app.app_context():
         rename()
     wrong, pages = set(), 0
@@ -121,16 +121,16 @@ def test_feeds_isolate_names(client: FlaskClient, table: Callable[..., Table]) -
 @pytest.mark.empty_database
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_email_isolates_names(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = scene(app, engine.utc_now())
+    there = make_visitors(app, engine.utc_now())
     monkeypatch.setattr(relevance, "MERGED_INTO", {})
-    birds, wrong = Pigeons(), []
+    fake_mailer, wrong = FakeMailer(), []
     with app.app_context():
         with engine.transaction() as session:
-            every_mail.queue(session, there)
+            mails.queue_every_mail(session, there)
         rename()
-        while deliver(engine.utc_now(), birds):
+        while deliver(engine.utc_now(), fake_mailer):
             pass
-    for mail in birds.sent:
+    for mail in fake_mailer.sent:
         text, html = (mail.get_body((kind,)) for kind in ("plain", "html"))
         assert text is not None
         assert html is not None
@@ -138,5 +138,5 @@ def test_every_email_isolates_names(app: Flask, monkeypatch: pytest.MonkeyPatch)
         wrong += [line for line in plain.splitlines() if RENAMED in ISOLATED.sub("", line)]
         wrong += exposed(html.get_content())
         assert "\u2068" not in mail["To"]
-    assert len(birds.sent) > 15
+    assert len(fake_mailer.sent) > 15
     assert not wrong, "\n".join(wrong)

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from server.store import engine, links
 from server.store.links import PATHS
 from server.store.models import LinkPurpose, Mail
-from tests.support.scene import BASE, PURPOSES, Scene, scene
+from tests.support.visitors import BASE, PURPOSES, Visitors, make_visitors
 
 pytestmark = [
     pytest.mark.empty_database,
@@ -75,11 +75,11 @@ TAILS = (
 
 
 @pytest.fixture
-def there(app: Flask) -> Scene:
-    return scene(app, engine.utc_now())
+def there(app: Flask) -> Visitors:
+    return make_visitors(app, engine.utc_now())
 
 
-def tokens(there: Scene) -> dict[str, str]:
+def tokens(there: Visitors) -> dict[str, str]:
     """Return a live token of each kind."""
     assert set(PATHS) == set(PURPOSES) == {*LinkPurpose} - {*links.ADDRESSES.values()}
     now = engine.utc_now()
@@ -99,7 +99,7 @@ def tokens(there: Scene) -> dict[str, str]:
 
 
 def test_each_kind_of_link_leads_to_its_page_in_spite_of_a_tail(
-    there: Scene, caplog: pytest.LogCaptureFixture
+    there: Visitors, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     browser, wrong = there.browser(), []
@@ -117,7 +117,7 @@ def test_each_kind_of_link_leads_to_its_page_in_spite_of_a_tail(
     assert not wrong, "\n".join(wrong)
 
 
-def test_pages_behind_a_link_and_questions_lose_their_tails_too(there: Scene) -> None:
+def test_pages_behind_a_link_and_questions_lose_their_tails_too(there: Visitors) -> None:
     token = tokens(there)["seat"]
     for asked, wanted in {
         f"/t/{token}/orders)": f"/t/{token}/orders",
@@ -131,7 +131,7 @@ def test_pages_behind_a_link_and_questions_lose_their_tails_too(there: Scene) ->
         assert there.ask(there.browser(), "GET", asked).location == wanted
 
 
-def test_nothing_else_is_redirected(there: Scene) -> None:
+def test_nothing_else_is_redirected(there: Visitors) -> None:
     token = tokens(there)["seat"]
     for path in (
         f"/t/{token}",
@@ -146,7 +146,7 @@ def test_nothing_else_is_redirected(there: Scene) -> None:
     assert there.ask(there.browser(), "POST", f"/t/{token}.", {"move": "pass"}).status_code == 404
 
 
-def test_the_base_urls_path_stays(there: Scene) -> None:
+def test_the_base_urls_path_stays(there: Visitors) -> None:
     token = tokens(there)["seat"]
     answer = there.app.test_client().get(
         f"/t/{token})", base_url=BASE, environ_overrides={"HTTP_HOST": "evil.example"}
@@ -154,7 +154,7 @@ def test_the_base_urls_path_stays(there: Scene) -> None:
     assert not urlsplit(answer.location).netloc
 
 
-def test_a_new_link_is_sent_for_a_token_with_a_tail(there: Scene) -> None:
+def test_a_new_link_is_sent_for_a_token_with_a_tail(there: Visitors) -> None:
     token = tokens(there)["seat"]
     for text in (f"{token}.", f" {token} ", f"<https://byzanz.test/t/{token}>", token):
         assert links.token_in(text) == token
@@ -162,7 +162,7 @@ def test_a_new_link_is_sent_for_a_token_with_a_tail(there: Scene) -> None:
 
 
 @pytest.mark.parametrize("tail", [".", ")", ">", " ", ","])
-def test_the_form_of_a_dead_link_sends_a_new_one_in_spite_of_a_tail(there: Scene, tail: str) -> None:
+def test_the_form_of_a_dead_link_sends_a_new_one_in_spite_of_a_tail(there: Visitors, tail: str) -> None:
     token = tokens(there)["seat"]
     with there.app.app_context(), engine.transaction() as session:
         links.revoke(session, there.person("Alice"), "here", engine.utc_now())

@@ -21,12 +21,10 @@ from server.play import notes
 from server.store import engine, links, people
 from server.store.models import LinkPurpose, Person
 from tests.conftest import NOW, Table
-from tests.support.feeds import feed
-from tests.support.forms import log_in, send
-from tests.support.invitations import ALICE, BOB, invited, token, wish
-from tests.support.pages import Page, look, strictly
-from tests.support.tables import asked, make, position, url
-from tests.support.untranslated import leftovers, texts_of
+from tests.support.answers import feed
+from tests.support.games import asked, make, position, url
+from tests.support.lobby import ALICE, BOB, invited, token, wish
+from tests.support.pages import Page, leftovers, log_in, look, send, strictly, texts_of
 
 OTHERS = [code for code in NAMES if code != "en"]
 SEATS = {rules.slug: max(2, min(rules.seats)) for rules in SHIPPED}

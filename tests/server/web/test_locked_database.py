@@ -11,9 +11,9 @@ from werkzeug.test import TestResponse
 
 from server.store import engine
 from tests.conftest import Table
+from tests.support.database_faults import DRIVER, LOST, failing, impatient, locked
 from tests.support.routes import BODIES, VISITORS, address, routes, visitors
-from tests.support.scene import Scene, scene
-from tests.support.troubles import DRIVER, LOST, failing, impatient, locked
+from tests.support.visitors import Visitors, make_visitors
 
 __all__ = ["impatient"]
 Asked = Callable[[], Iterator[tuple[str, TestResponse]]]
@@ -37,7 +37,7 @@ WORKS: dict[str, dict[str, object]] = {
 @pytest.fixture
 def asked(impatient: Flask) -> Iterator[Asked]:
     """Return a function that asks every route, for each of the visitors; all that needs a database is made before."""
-    there: Scene = scene(impatient, engine.utc_now())
+    there: Visitors = make_visitors(impatient, engine.utc_now())
     who = [
         (visitor, there.browser(visitor.name))
         for name, visitor in zip(VISITORS, visitors(there), strict=True)

@@ -14,9 +14,8 @@ from server.store import engine, people
 from server.store.models import Game
 from tests.conftest import NOW
 from tests.support.folders import STATIC
-from tests.support.markup import assert_sound, forgotten, outside_brackets
-from tests.support.pages import Page, look, press, read
-from tests.support.tables import advance, asked, make, url
+from tests.support.games import advance, asked, make, url
+from tests.support.pages import Page, assert_sound, forgotten, look, outside_brackets, press, read
 
 KINDS = ("bid", "tax", "limit", "take", "end")
 

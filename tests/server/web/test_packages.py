@@ -24,8 +24,8 @@ from server.ops import checks, serve
 from server.store.models import Game
 from server.web import assets, http, sprites, stylesheet
 from tests.conftest import Table
-from tests.support.examples import EXAMPLES
-from tests.support.mails import one_database, post, row, text_of
+from tests.support.folders import EXAMPLES
+from tests.support.mails import one_database, row, send_waiting, text_of
 
 pytestmark = one_database
 CATALOGUE = """msgid ""
@@ -126,7 +126,7 @@ def test_a_package_draws_its_table_in_its_own_words(game: Table, client: FlaskCl
 def test_the_other_templates_of_a_package_are_the_plain_ones(game: Table, client: FlaskClient) -> None:
     page = shown(client, f"/t/{game.tokens[0]}")
     assert len(re.findall(r'name="move" value="bid (\d+)"', page)) == 13
-    assert all("- Bid 1\n" in text_of(mail) for mail in post())
+    assert all("- Bid 1\n" in text_of(mail) for mail in send_waiting())
 
 
 def test_a_messenger_shows_the_picture_of_a_package_or_else_the_icon(

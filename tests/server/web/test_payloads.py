@@ -25,10 +25,10 @@ from server.store import engine
 from server.store.facts import Fact, FactColumn
 from server.store.models import Alert, Game, Mail, Notes, Person, Seat, Turn, Word
 from tests.support.browser.chromium import browser
-from tests.support.every_mail import Shown, mails, queue
 from tests.support.folders import STATIC
+from tests.support.mails import Shown, every_mail, queue_every_mail
 from tests.support.routes import ANSWERS, address, routes, visitors
-from tests.support.scene import BASE, Scene, scene
+from tests.support.visitors import BASE, Visitors, make_visitors
 
 CHROMIUM = Path("/usr/bin/chromium")
 SHAPES = (
@@ -75,20 +75,20 @@ def payloads() -> Payloads:
 
 
 @pytest.fixture
-def there(app: Flask, payloads: Payloads) -> Scene:
+def there(app: Flask, payloads: Payloads) -> Visitors:
     """Return games in which every text is a payload."""
-    made = scene(app, engine.utc_now())
+    made = make_visitors(app, engine.utc_now())
     mia = made.person("Mia")
     for game_id in ("here", "there"):
         play.moderate(game_id, "!note", reason=payloads(), person_id=mia, now=engine.utc_now())
     play.moderate("there", "!abandon", reason=payloads(), person_id=mia, now=engine.utc_now())
     _talk(made)
     with engine.transaction() as session:
-        queue(session, made)
+        queue_every_mail(session, made)
     return made
 
 
-def _talk(there: Scene) -> None:
+def _talk(there: Visitors) -> None:
     """Let three people talk at one table, of whom one word is hidden and one player is silenced; one keeps notes."""
     now = engine.utc_now()
     for name in ("Alice", "Daphne", "Daphne"):
@@ -113,7 +113,7 @@ def fill(payloads: Payloads, columns: Iterable[tuple[Any, str]]) -> None:
                 session.execute(update(table).where(*here).values({column: value}))
 
 
-def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
+def pages(there: Visitors, payloads: Payloads) -> Iterator[Shown]:
     """Yield every page for every visitor, then forms and queries that are payloads."""
     people = {who: there.browser(visitor.name) for who, visitor in enumerate(visitors(there))}
     people[8] = there.browser("Alice")
@@ -170,7 +170,7 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
         yield _shown(f"{path} set aside", there.ask(browser_, "GET", path))
 
 
-def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
+def drawn(there: Visitors, payloads: Payloads) -> Iterator[Shown]:
     """Return every email and every page, when every text not written by the server is a payload."""
     fill(payloads, WORDS)
     details = {"name": payloads(), "error": payloads(), "answer": "accepted", "why": "withdrawn", "last": 9}
@@ -180,7 +180,7 @@ def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
             Mail.key.like("every:%"), Mail.kind.not_in(("move", "moving"))
         )  # they have links
         session.execute(every.values(details=json.dumps(details)))
-    yield from mails()
+    yield from every_mail()
     with engine.transaction() as session:
         session.execute(delete(Mail).where(Mail.game_id.is_distinct_from("here")))  # no page shows them
     fill(payloads, FAULTS)
@@ -232,7 +232,7 @@ def _is_ours(link: str) -> bool:
     )
 
 
-def test_what_people_type_is_text_wherever_it_stands(there: Scene, payloads: Payloads) -> None:
+def test_what_people_type_is_text_wherever_it_stands(there: Visitors, payloads: Payloads) -> None:
     seen: set[int] = set()
     count = 0
     for shown in drawn(there, payloads):
@@ -268,7 +268,7 @@ def _guarded(shown: Shown) -> None:
     assert shown.headers["Strict-Transport-Security"]
 
 
-def test_in_a_real_browser_nothing_runs_and_nothing_is_sent(there: Scene, payloads: Payloads) -> None:
+def test_in_a_real_browser_nothing_runs_and_nothing_is_sent(there: Visitors, payloads: Payloads) -> None:
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}")
     one_of_each = {_kind(page): page for page in drawn(there, payloads) if _has_a_body(page)}

@@ -13,8 +13,8 @@ from byzanz import games
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW, Table
-from tests.support.examples import example
-from tests.support.mails import html_of, one_database, post, row, submit, text_of
+from tests.support.folders import example
+from tests.support.mails import html_of, one_database, row, send_waiting, submit, text_of
 
 pytestmark = one_database
 
@@ -54,7 +54,7 @@ def test_a_choice_is_sealed_and_can_be_changed(game: Table, client: FlaskClient)
 
 @pytest.mark.usefixtures("game")
 def test_the_email_says_it_in_words() -> None:
-    mail = post(NOW)[0]
+    mail = send_waiting(NOW)[0]
     text = text_of(mail)
     assert "- Bid 1\n" in text
     assert "To come: " in text
@@ -74,7 +74,7 @@ def test_every_page_of_a_game_is_drawn(game: Table, client: FlaskClient, languag
         for seat in range(3):
             if status(game) == "running":
                 submit(game.id, seat, f"bid {next_card(client, game, seat)}")
-        assert post(NOW) or True
+        assert send_waiting(NOW) or True
         for address in (f"/t/{game.tokens[0]}", f"/g/{game.id}", f"/g/{game.id}/history?at={head}"):
             assert client.get(address, headers={"Accept-Language": language}).status_code == 200, address
     page = client.get(f"/g/{game.id}", headers={"Accept-Language": language}).get_data(as_text=True)

@@ -23,11 +23,11 @@ from server.validation import Guest
 from server.web.plain_games import sheet
 from server.web.seat.move import MalformedForm, read_form
 from tests.conftest import NOW, Table
-from tests.support import letters
-from tests.support.mails import html_of, one_database, post, row, submit, text_of, words_of
+from tests.support import sample_mails
+from tests.support.games import position
+from tests.support.mails import html_of, one_database, row, send_waiting, submit, text_of, words_of
 from tests.support.passing_game import DECK, Passing
 from tests.support.sealed_game import Sealed
-from tests.support.tables import position
 
 pytestmark = one_database
 SEALED_CHOICE = "All choose at the same time. Nobody sees a choice before all have made theirs."
@@ -112,13 +112,13 @@ def test_the_whole_hand_is_drawn_and_only_legal_cards_can_be_tapped(game: Table,
 
 def test_each_question_is_described_as_what_it_is(game: Table, client: FlaskClient) -> None:
     assert SEALED_CHOICE in page_of(client, game, 0)
-    [first, _] = post()
+    [first, _] = send_waiting()
     assert SEALED_CHOICE in text_of(first)
     to_play(game)
     page = page_of(client, game, 0)
     assert OPEN_CHOICE in page
     assert SEALED_CHOICE not in page
-    [mail] = post()
+    [mail] = send_waiting()
     for said in (text_of(mail), words_of(html_of(mail))):
         assert OPEN_CHOICE in said
         assert SEALED_CHOICE not in said
@@ -151,11 +151,11 @@ def test_the_cards_of_a_trick_lie_in_the_middle_with_their_players(game: Table, 
     assert ">Leader<" in alice
     assert "Leader" not in bob
     assert "Rest" not in page, "nothing is said of what is hidden"
-    assert f"- Trick: Alice {card}\n" in text_of(post()[-1])
+    assert f"- Trick: Alice {card}\n" in text_of(send_waiting()[-1])
 
 
 def test_the_email_says_in_one_line_that_any_two_cards_can_be_passed(game: Table) -> None:
-    text = text_of(post()[0])
+    text = text_of(send_waiting()[0])
     assert f"- Pass: 2 of {', '.join(hand(game, 0))}\n" in text
     assert "more moves" not in text
 
@@ -169,7 +169,9 @@ def test_what_a_bot_did_is_told_once(client: FlaskClient) -> None:
         if 0 in position(game_id).awaited:
             submit(game_id, 0, str(Passing().moves(position(game_id).state, 0)[0]))
         bots_last = bool(jobs.tick_bots(NOW))
-    [text] = [text_of(mail) for mail in post(NOW + timedelta(minutes=10)) if mail["To"].startswith("Ann")]
+    [text] = [
+        text_of(mail) for mail in send_waiting(NOW + timedelta(minutes=10)) if mail["To"].startswith("Ann")
+    ]
     assert "While you were away" in text
     assert "Since your last move" not in text
     with engine.transaction() as session:
@@ -181,14 +183,14 @@ def test_what_a_bot_did_is_told_once(client: FlaskClient) -> None:
 
 
 def test_several_cards_are_named_in_any_order_in_a_reply_to_an_email(app: Flask, game: Table) -> None:
-    letters.with_replies(app)
-    box, held = letters.desk(), hand(game, 0)
+    sample_mails.with_replies(app)
+    box, held = sample_mails.mailbox(), hand(game, 0)
     box.write(f"pass {held[3]} {held[0]}")
-    assert letters.moves_of(game.id, 0) == [f"pass {held[0]} {held[3]}"]
+    assert sample_mails.moves_of(game.id, 0) == [f"pass {held[0]} {held[3]}"]
     box.write(f"PASS {held[5]} {held[1]}", number=2)
-    assert letters.moves_of(game.id, 0)[1:] == [f"pass {held[1]} {held[5]}"]
+    assert sample_mails.moves_of(game.id, 0)[1:] == [f"pass {held[1]} {held[5]}"]
     box.write(f"pass {held[5]}", number=3)
-    answers = [text_of(mail) for mail in letters.post() if "alice" in str(mail["To"])]
+    answers = [text_of(mail) for mail in sample_mails.send_and_return() if "alice" in str(mail["To"])]
     assert any("“pass” needs 2 words after it, not 1. Example: pass 2c 3c." in text for text in answers)
 
 

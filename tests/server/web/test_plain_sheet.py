@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.web.plain_games import cards_of, in_writing
-from tests.support.examples import example
+from tests.support.folders import example
 from tests.support.passing_game import DECK, Passing
 
 

@@ -15,10 +15,10 @@ from server.lobby import create
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, log, outbox
 from server.store.models import Game, Mail, Person
-from tests.support.invitations import ALICE, everything, wish
-from tests.support.mail_servers import Pigeons
+from tests.support.lobby import ALICE, everything, wish
+from tests.support.mail_servers import FakeMailer
 from tests.support.routes import ANSWERS, BODIES, MOVE, VISITORS, address, routes, visitors
-from tests.support.scene import BASE, PURPOSES, UNKNOWN, Scene, scene
+from tests.support.visitors import BASE, PURPOSES, UNKNOWN, Visitors, make_visitors
 
 OPENS = {
     "POST /s/<token>",
@@ -37,9 +37,9 @@ LINKS = 3
 
 
 @pytest.fixture
-def there(app: Flask) -> Scene:
+def there(app: Flask) -> Visitors:
     """Return games with every kind of visitor; links to sign in are still valid."""
-    return scene(app, engine.utc_now())
+    return make_visitors(app, engine.utc_now())
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -48,7 +48,7 @@ def test_every_route_is_classified(app: Flask) -> None:
     assert {len(statuses.split()) for statuses in ANSWERS.values()} == {len(VISITORS)}
 
 
-def test_each_route_answers_each_visitor_as_it_should(there: Scene) -> None:
+def test_each_route_answers_each_visitor_as_it_should(there: Visitors) -> None:
     wrong = []
     before = everything()
     for name, rule in routes(there.app):
@@ -79,7 +79,7 @@ LIVE = (
 """The seats that a link opens: game, person, seat. Nobody has emailed Charlie his new link."""
 
 
-def test_a_link_shows_its_own_seat(there: Scene) -> None:
+def test_a_link_shows_its_own_seat(there: Visitors) -> None:
     for game_id, name, seat in LIVE:
         token = there.tokens[game_id, name]["seat"]
         told = there.ask(there.browser(), "GET", f"/api/v1/seats/{token}").json
@@ -91,7 +91,7 @@ def test_a_link_shows_its_own_seat(there: Scene) -> None:
         assert cards == told["view"]["hands"][seat]
 
 
-def test_a_link_moves_its_own_seat(there: Scene) -> None:
+def test_a_link_moves_its_own_seat(there: Visitors) -> None:
     for game_id, name, seat in LIVE:
         with engine.reading() as session:
             heads = {game.id: game.head for game in session.scalars(select(Game))}
@@ -110,7 +110,7 @@ def test_a_link_moves_its_own_seat(there: Scene) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene, pytestconfig: pytest.Config) -> None:
+def test_a_link_of_one_kind_opens_nothing_of_another(there: Visitors, pytestconfig: pytest.Config) -> None:
     before = everything()
     paths = {
         "seat": "/t/",
@@ -144,7 +144,7 @@ def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene, pytestconfig:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_dead_link_is_like_one_that_never_was(there: Scene) -> None:
+def test_a_dead_link_is_like_one_that_never_was(there: Visitors) -> None:
     dead = [there.tokens["here", name]["seat"] for name in ("Bob", "Charlie")]
     pages = set()
     for token in (*dead, UNKNOWN):
@@ -156,7 +156,7 @@ def test_a_dead_link_is_like_one_that_never_was(there: Scene) -> None:
 # ---- what fetches links ----
 
 
-def mailed(there: Scene) -> set[str]:
+def mailed(there: Visitors) -> set[str]:
     """Return every URL in the emails of all kinds of links."""
     now = engine.utc_now()
     made = create.create_game(wish(), now)
@@ -171,11 +171,11 @@ def mailed(there: Scene) -> set[str]:
         outbox.enqueue(session, key="m", kind="games", person_id=there.person("Daphne"), now=now)
         outbox.enqueue(session, key="w", kind="wish", person_id=hugo, now=now, details={"games": ["open"]})
         outbox.enqueue(session, key="f", kind="fresh", person_id=hugo, now=now, game_id="open", seat=0)
-    birds = Pigeons()
-    while deliver(now, birds):
+    fake_mailer = FakeMailer()
+    while deliver(now, fake_mailer):
         pass
     found: set[str] = set()
-    for message in birds.sent:
+    for message in fake_mailer.sent:
         body = message.get_body(("plain",))
         assert body is not None
         found |= set(re.findall(rf"{BASE}(/\S+)", body.get_content()))
@@ -194,7 +194,7 @@ def everyone_mailed() -> list[Mail]:
         return list(session.scalars(select(Mail).where(Mail.status == "sent")))
 
 
-def test_fetching_links_and_pages_does_nothing(there: Scene, pytestconfig: pytest.Config) -> None:
+def test_fetching_links_and_pages_does_nothing(there: Visitors, pytestconfig: pytest.Config) -> None:
     links = mailed(there)
     of_each_kind = {path.split("/")[1] + path.partition("?")[1]: path for path in links}
     shown = [rule for _, rule in routes(there.app) if "GET" in (rule.methods or ())]
@@ -212,11 +212,11 @@ def test_fetching_links_and_pages_does_nothing(there: Scene, pytestconfig: pytes
 
 
 @pytest.mark.parametrize("purpose", ["invite", "organise"])
-def test_no_older_link_leads_to_the_seat_after_a_moderator_revoked_it(there: Scene, purpose: str) -> None:
+def test_no_older_link_leads_to_the_seat_after_a_moderator_revoked_it(there: Visitors, purpose: str) -> None:
     """Someone who reads a player's old emails must not be able to press a button and be led to the new link."""
     mia = there.person("Mia")
     play.moderate("here", "!link 0", reason="her mails were read", person_id=mia, now=engine.utc_now())
-    while deliver(engine.utc_now(), Pigeons()):
+    while deliver(engine.utc_now(), FakeMailer()):
         pass  # and with the mails, there is a new link
     path = f"/{purpose[0]}/{there.tokens['here', 'Alice'][purpose]}"
     for body in ({"answer": "accept", "name": "Alice", "cut": ""}, {"do": "confirm"}, {"do": "start"}):

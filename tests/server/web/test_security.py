@@ -34,12 +34,12 @@ from server.store.models import Entry, Game, Mail
 from server.web import setup
 from tests.conftest import settings
 from tests.support.folders import STATIC
-from tests.support.invitations import everything
+from tests.support.lobby import everything
 from tests.support.log_secrets import secrets_in, tokens
-from tests.support.mail_servers import Pigeons
+from tests.support.mail_servers import FakeMailer
 from tests.support.pages import without_ids
 from tests.support.routes import BODIES, VISITORS, address, routes, visitors
-from tests.support.scene import BASE, UNKNOWN, Scene, scene
+from tests.support.visitors import BASE, UNKNOWN, Visitors, make_visitors
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def database_url(migrated_file: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def there(app: Flask) -> Scene:
+def there(app: Flask) -> Visitors:
     """Return games with every kind of visitor; links to sign in are still valid."""
-    return scene(app, engine.utc_now())
+    return make_visitors(app, engine.utc_now())
 
 
 def limited(database_url: str, **more: object) -> Iterator[FlaskClient]:
@@ -103,7 +103,7 @@ def claims() -> list[dict[str, str]]:
 def test_links_do_not_follow_the_host_that_a_request_claims(database_url: str, hops: int) -> None:
     app = create_app(settings(database_url, proxy_hops=hops))
     with app.app_context():
-        there = scene(app, engine.utc_now())
+        there = make_visitors(app, engine.utc_now())
         alice, mia = _cookie(there, "Alice"), _cookie(there, "Mia")
         bare = app.test_client(use_cookies=False)  # a browser would keep the cookie from the forged host
         token = there.tokens["here", "Alice"]["seat"]
@@ -135,11 +135,11 @@ def test_links_do_not_follow_the_host_that_a_request_claims(database_url: str, h
         daphne = f"/t/{there.tokens['here', 'Daphne']['seat']}"
         fields = {"move": "pass", "seen": "5", "request_id": "r"}
         _not_fooled(there.ask(bare, "POST", daphne, fields, headers={"Host": "mallory.test"}))
-        birds = Pigeons()
-        while deliver(engine.utc_now(), birds):
+        fake_mailer = FakeMailer()
+        while deliver(engine.utc_now(), fake_mailer):
             pass
-        assert len(birds.sent) > 10
-        for message in birds.sent:
+        assert len(fake_mailer.sent) > 10
+        for message in fake_mailer.sent:
             raw = message.as_bytes().decode()
             assert "mallory" not in raw
             assert set(re.findall(r"https?://[^/\s\"<>]+", raw.replace("=\r\n", ""))) <= {BASE}
@@ -148,7 +148,7 @@ def test_links_do_not_follow_the_host_that_a_request_claims(database_url: str, h
 
 
 @pytest.mark.parametrize("host", ["a" * 64 + ".test", "a..b", ".", "xn--mallory-9na.test", "[", "a b", "é"])
-def test_a_host_that_cannot_be_is_no_fault(there: Scene, host: str) -> None:
+def test_a_host_that_cannot_be_is_no_fault(there: Visitors, host: str) -> None:
     for path in ("/", "/nothing", f"/t/{UNKNOWN}", "/metrics", "/static/style.css", "/api/v1/openapi.json"):
         environ = create_environ(path, BASE) | {"HTTP_HOST": host.encode().decode("latin-1")}
         body, status, headers = run_wsgi_app(there.app, environ, buffered=True)
@@ -157,7 +157,7 @@ def test_a_host_that_cannot_be_is_no_fault(there: Scene, host: str) -> None:
         assert "Content-Security-Policy" in headers
 
 
-def _cookie(there: Scene, name: str) -> str:
+def _cookie(there: Visitors, name: str) -> str:
     kept = there.browser(name).get_cookie("byzanz", domain="byzanz.test")
     assert kept is not None
     return f"byzanz={kept.value}"
@@ -213,7 +213,7 @@ FORGED: tuple[tuple[dict[str, str], dict[str, str]], ...] = (
 )
 
 
-def test_every_form_that_a_cookie_vouches_for_must_be_from_our_page(there: Scene) -> None:
+def test_every_form_that_a_cookie_vouches_for_must_be_from_our_page(there: Visitors) -> None:
     guarded = {rule.rule for name, rule in routes(there.app) if name.startswith("POST")} - BY_ADDRESS
     assert len(guarded) >= 8
     mia = there.browser("Mia")
@@ -232,7 +232,7 @@ def test_every_form_that_a_cookie_vouches_for_must_be_from_our_page(there: Scene
     assert everything() == before
 
 
-def test_forms_without_the_guard_look_at_no_cookie(there: Scene) -> None:
+def test_forms_without_the_guard_look_at_no_cookie(there: Visitors) -> None:
     """These routes do the same for every signed-in person, so forging them gains nothing."""
     dead = there.visitor("Charlie")
     for name, rule in routes(there.app):
@@ -249,7 +249,7 @@ def _page_of(answer: Any) -> tuple[int, str]:
     return answer.status_code, without_ids(re.sub(r"<nav.*?</nav>", "", answer.text, count=1))
 
 
-def test_a_cookie_cannot_be_made_or_bent(there: Scene) -> None:
+def test_a_cookie_cannot_be_made_or_bent(there: Visitors) -> None:
     browser = there.app.test_client()
     good = there.browser("Mia").get_cookie("byzanz", domain="byzanz.test")
     assert good is not None
@@ -278,7 +278,7 @@ def test_cookies_stay_with_this_server(database_url: str, base: str, secure: boo
 # ---- who is known here ----
 
 
-def test_asking_for_links_tells_nobody_who_is_known(there: Scene) -> None:
+def test_asking_for_links_tells_nobody_who_is_known(there: Visitors) -> None:
     browser = there.browser()
     for field, path, values in (
         (
@@ -354,7 +354,7 @@ def test_limits_can_be_switched_off_for_benches(client: FlaskClient) -> None:
 # ---- tokens, addresses and cards stay out of logs ----
 
 
-def test_a_secret_in_a_log_is_found(there: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_secret_in_a_log_is_found(there: Visitors, caplog: pytest.LogCaptureFixture) -> None:
     with engine.reading() as session:
         shuffle = session.scalars(select(Entry.move).where(Entry.by == "chance")).first()
     assert shuffle is not None
@@ -366,7 +366,7 @@ def test_a_secret_in_a_log_is_found(there: Scene, caplog: pytest.LogCaptureFixtu
 
 
 def test_no_token_reaches_a_log(
-    there: Scene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    there: Visitors, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.DEBUG)
     _ask_everything(there, VISITORS[1:4])
@@ -389,7 +389,7 @@ def test_no_token_reaches_a_log(
 
 
 def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
-    there: Scene, caplog: pytest.LogCaptureFixture
+    there: Visitors, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     tokens, signed_in = there.tokens["here", "Alice"], there.browser("Alice")
@@ -418,7 +418,7 @@ def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
 
 
 def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
-    there: Scene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    there: Visitors, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def faulty(*_args: object, **_more: object) -> None:
         raise RuntimeError("boom")
@@ -432,7 +432,7 @@ def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
     assert secrets_in(caplog.text) == []
 
 
-def _ask_everything(there: Scene, askers: tuple[str, ...]) -> None:
+def _ask_everything(there: Visitors, askers: tuple[str, ...]) -> None:
     asking = [visitor for who, visitor in zip(VISITORS, visitors(there), strict=True) if who in askers]
     for name, rule in routes(there.app):
         method = name.split()[0]
@@ -456,7 +456,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     root.setLevel(level)
 
 
-def test_no_token_reaches_a_log_through_the_mail(there: Scene, log: io.StringIO) -> None:
+def test_no_token_reaches_a_log_through_the_mail(there: Visitors, log: io.StringIO) -> None:
     link = f"{BASE}/t/{there.tokens['here', 'Daphne']['seat']}"
     later = TemporaryFailure(f"451 come back to {link}", connection_lost=False, our_fault=False)
     faults = (
@@ -465,7 +465,7 @@ def test_no_token_reaches_a_log_through_the_mail(there: Scene, log: io.StringIO)
         RuntimeError(f"boom {link}"),
         *[later] * 99,
     )
-    deliver(engine.utc_now(), Pigeons(*faults))
+    deliver(engine.utc_now(), FakeMailer(*faults))
     with engine.reading() as session:
         kept = " ".join(str(mail.error) for mail in session.query(Mail))
     assert "550" in kept
@@ -476,7 +476,7 @@ def test_no_token_reaches_a_log_through_the_mail(there: Scene, log: io.StringIO)
     assert [token for token in tokens() if token in stored] == []
 
 
-def test_no_token_reaches_the_log_of_the_web_server(there: Scene, log: io.StringIO) -> None:
+def test_no_token_reaches_the_log_of_the_web_server(there: Visitors, log: io.StringIO) -> None:
     server: Any = create_server(there.app, host="127.0.0.1", port=0, threads=1, ident=None)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -501,7 +501,7 @@ def test_no_token_reaches_the_log_of_the_web_server(there: Scene, log: io.String
     assert secrets_in(log.getvalue()) == []
 
 
-def test_no_token_reaches_the_log_of_gunicorn(there: Scene, log: io.StringIO) -> None:
+def test_no_token_reaches_the_log_of_gunicorn(there: Visitors, log: io.StringIO) -> None:
     token = there.tokens["here", "Alice"]["seat"]
     web = serve.GunicornServer(there.app, serve.options("127.0.0.1", 1, 1))
     own = web.cfg.logger_class(web.cfg)
@@ -520,7 +520,7 @@ def test_no_token_reaches_the_log_of_gunicorn(there: Scene, log: io.StringIO) ->
 # ---- a moderator's looks ----
 
 
-def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene) -> None:
+def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Visitors) -> None:
     alice = there.tokens["here", "Alice"]["seat"]
     story = there.ask(there.browser(), "GET", f"/t/{alice}/history").text
     assert "A moderator views Alice’s hand." in story

@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 from server import config, i18n
 from tests.conftest import Table
 from tests.support.game_data import SEATS
+from tests.support.games import asked, url
 from tests.support.pages import look
-from tests.support.tables import asked, url
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 DRAWN = [slug for slug in SEATS if (config.TEMPLATES / "games" / slug / "sprite.svg").is_file()]

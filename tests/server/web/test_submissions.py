@@ -16,12 +16,10 @@ from server.store import engine, submissions
 from server.store.models import Absence, Game, Mail, Person, Submission
 from server.web.submissions import ASKS, OWN, SETS, is_once
 from tests.conftest import NOW, Table
-from tests.support.forms import form, sign_in
-from tests.support.invitations import invited, mails
+from tests.support.games import url
+from tests.support.lobby import ended, invited, mails
 from tests.support.mails import one_database
-from tests.support.pages import look
-from tests.support.rematches import ended
-from tests.support.tables import url
+from tests.support.pages import form, look, sign_in
 
 
 def count(model: type) -> int:

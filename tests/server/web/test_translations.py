@@ -14,9 +14,8 @@ from markupsafe import Markup
 from server import i18n
 from tests.conftest import Table
 from tests.support.game_data import SEATS
-from tests.support.markup import Marked, mark
-from tests.support.pages import look
-from tests.support.tables import asked, url
+from tests.support.games import asked, url
+from tests.support.pages import Marked, look, mark
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

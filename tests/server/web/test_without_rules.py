@@ -17,12 +17,12 @@ from server.scheduler import jobs
 from server.store import engine
 from server.store.models import Entry, Game
 from tests.conftest import NOW, begun
-from tests.support import letters
-from tests.support.busy_table import BUSY
-from tests.support.mails import one_database, post, text_of
+from tests.support import sample_mails
+from tests.support.games import finish
+from tests.support.mails import one_database, send_waiting, text_of
+from tests.support.neighbour_game import NEIGHBOUR
 from tests.support.routes import BODIES, address, routes
-from tests.support.scene import Scene, Visitor, scene
-from tests.support.short_games import finish
+from tests.support.visitors import Visitor, Visitors, make_visitors
 
 pytestmark = [one_database, pytest.mark.changes_busy_table]
 HELD = "its rules are not installed on this server at the moment. Nothing has been lost, and no clock runs."
@@ -30,10 +30,10 @@ OF_GAMES = ("/g/{}", "/g/{}/history", "/g/{}/verify", "/g/{}/group", "/api/v1/ga
 
 
 @pytest.fixture
-def there(app: Flask) -> Scene:
+def there(app: Flask) -> Visitors:
     """Return games of Byzanz with every kind of visitor, and a finished one of Byzantium."""
-    letters.with_replies(app)
-    made = scene(app, NOW)
+    sample_mails.with_replies(app)
+    made = make_visitors(app, NOW)
     finish(begun(2, "ended", NOW, slug="byzantium").id, NOW)
     return made
 
@@ -43,7 +43,7 @@ def uninstall(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(games, "SHIPPED", tuple(each for each in games.SHIPPED if each.slug == "empire"))
 
 
-def walk(there: Scene) -> dict[str, int]:
+def walk(there: Visitors) -> dict[str, int]:
     """Ask for every route as a player or, on their pages, as a moderator; return the status of each answer."""
     alice, mia = there.visitor("Alice", cookie=True), Visitor("Mia")
     browsers = {visitor.name: there.browser(visitor.name) for visitor in (alice, mia)}
@@ -55,7 +55,7 @@ def walk(there: Scene) -> dict[str, int]:
             body = BODIES.get(name, {}) if method == "POST" else None
             answer = there.ask(browsers[visitor.name], method, address(there, rule, visitor), body)
             found[name] = answer.status_code
-    for game_id in ("here", "open", "ended", BUSY):
+    for game_id in ("here", "open", "ended", NEIGHBOUR):
         for place in OF_GAMES:
             answer = there.ask(browsers["Mia"], "GET", place.format(game_id))
             found[place.format(game_id)] = answer.status_code
@@ -83,7 +83,7 @@ def run_jobs() -> None:
 
 
 def test_no_page_and_no_job_fails(
-    there: Scene, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    there: Visitors, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     usual, before = walk(there), log_of_all()
     uninstall(monkeypatch)
@@ -105,12 +105,12 @@ def test_no_page_and_no_job_fails(
 
 @pytest.mark.usefixtures("there")
 def test_a_reply_is_told_why_nothing_was_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    message = next(each for each in letters.post(NOW) if each["Reply-To"])
-    box = letters.Desk(message["Reply-To"], message["Return-Path"])
+    message = next(each for each in sample_mails.send_and_return(NOW) if each["Reply-To"])
+    box = sample_mails.Mailbox(message["Reply-To"], message["Return-Path"])
     uninstall(monkeypatch)
     jobs.tick_rules(NOW)
     assert box.write("pass", sender=parseaddr(message["To"])[1]) == "0 of 0 lines carried out"
-    (answer,) = post(NOW)
+    (answer,) = send_waiting(NOW)
     assert HELD in text_of(answer)
 
 

@@ -24,11 +24,11 @@ from server.store.engine import reading, transaction, utc_now
 from server.store.models import Conduct, Game, Link, LinkPurpose, Person, Reliability, Seat, Turn, Word
 from server.validation import Guest
 from tests.conftest import Table
-from tests.support.browser.town import (
+from tests.support.browser.site import (
     KINDS,
     ORDERS,
     Place,
-    Town,
+    Site,
     leave_order,
     moderate,
     play_first,
@@ -36,36 +36,36 @@ from tests.support.browser.town import (
     set_seat,
     set_zone,
 )
-from tests.support.forms import session_of
 from tests.support.game_data import SEATS
-from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, token, wish
-from tests.support.invitations import person as invited_person
+from tests.support.games import make, position, url
+from tests.support.lobby import BOB, CHARLIE, DAPHNE, invited, token, wish
+from tests.support.lobby import person as invited_person
+from tests.support.pages import session_of
 from tests.support.results import count, counted, habits_of, handled
-from tests.support.tables import make, position, url
 from tests.support.talk import word_id
 
-Way = Callable[[Town], Place]
+Way = Callable[[Site], Place]
 
 
 def at(path: str, person: str | None = None, status: int = 200) -> Way:
     """A page that is only opened."""
-    return lambda _town: Place(path, person, None, status)
+    return lambda _site: Place(path, person, None, status)
 
 
 def sent(path: str, person: str | None = None, status: int = 200, **fields: str) -> Way:
     """A page that answers a form."""
-    return lambda _town: Place(path, person, fields, status)
+    return lambda _site: Place(path, person, fields, status)
 
 
 def by_link(letter: str, game: str, name: str, purpose: str, rest: str = "", **fields: str) -> Way:
     """A page opened by a person's link; with fields, one that answers a form."""
-    return lambda town: Place(f"/{letter}/{town.token(game, name, purpose)}{rest}", None, fields or None)
+    return lambda site: Place(f"/{letter}/{site.token(game, name, purpose)}{rest}", None, fields or None)
 
 
 # ---- pages around the games ----
 
 
-def organise_unconfirmed(_town: Town) -> Place:
+def organise_unconfirmed(_site: Site) -> Place:
     """The organiser's page before the invitations are sent."""
     game_id = create.create_game(wish(organiser=CHARLIE, players=(BOB, DAPHNE)), utc_now())
     return Place(f"/o/{token('organise', CHARLIE, game_id, utc_now())}")
@@ -76,12 +76,12 @@ def trial(slug: str) -> str:
     return f"/t/{visitors.start(slug, 'Guest', utc_now())}"
 
 
-def own_trial(town: Town) -> Place:
+def own_trial(site: Site) -> Place:
     """The table of a visitor who was signed in."""
-    return Place(f"/t/{visitors.start('byzanz', 'Guest', utc_now(), None, town.there.person('Sam'))}", "Sam")
+    return Place(f"/t/{visitors.start('byzanz', 'Guest', utc_now(), None, site.there.person('Sam'))}", "Sam")
 
 
-def keep_page(_town: Town) -> Place:
+def keep_page(_site: Site) -> Place:
     """The button that keeps a visitor's game."""
     path = trial("byzanz")
     with reading() as session:
@@ -94,38 +94,38 @@ def keep_page(_town: Town) -> Place:
         return Place(f"/k/{links.token(link)}")
 
 
-def organise_invited(_town: Town) -> Place:
+def organise_invited(_site: Site) -> Place:
     """The organiser's page after the invitations are sent, before anyone has answered."""
     return Place(f"/o/{invited(utc_now())[1]}")
 
 
-def organise_open(_town: Town) -> Place:
+def organise_open(_site: Site) -> Place:
     """The organiser's page of an open table with a long time control."""
     slow = TimeControl(2 * 86400, 4 * 86400, "67")
     return Place(f"/o/{invited(utc_now(), time_control=slow, players=(), free=3, listed=True)[1]}")
 
 
-def organise_refused(town: Town) -> Place:
+def organise_refused(site: Site) -> Place:
     """The organiser has entered an invalid address."""
-    path = f"/o/{town.token('open', 'Hugo', 'organise')}"
+    path = f"/o/{site.token('open', 'Hugo', 'organise')}"
     return Place(path, None, {"do": "invite", "seat": "2", "guest": "nobody"}, 422)
 
 
-def pace_refused(town: Town) -> Place:
+def pace_refused(site: Site) -> Place:
     """The organiser has chosen a time control that is none."""
-    path = f"/o/{town.token('open', 'Hugo', 'organise')}"
+    path = f"/o/{site.token('open', 'Hugo', 'organise')}"
     return Place(path, None, {"do": "pace", "allowance": "1", "bank": "0"}, 422)
 
 
-def invitation_refused(town: Town) -> Place:
+def invitation_refused(site: Site) -> Place:
     """An invited person accepts with an invalid name."""
-    path = f"/i/{town.token('open', 'Ida', 'invite')}"
+    path = f"/i/{site.token('open', 'Ida', 'invite')}"
     return Place(path, None, {"answer": "accept", "name": "http://spam.example", "cut": ""}, 422)
 
 
-def account_full(town: Town) -> Place:
+def account_full(site: Site) -> Place:
     """An account with a feed, an absence and games."""
-    eve, now = town.there.person("Eve"), utc_now()
+    eve, now = site.there.person("Eve"), utc_now()
     set_zone(eve, "Europe/Berlin")
     login.renew_feed(eve, now)
     first, last = (now + timedelta(days=days) for days in (30, 36))
@@ -133,15 +133,15 @@ def account_full(town: Town) -> Place:
     return Place("/account", "Eve")
 
 
-def account_unknown_zone(town: Town) -> Place:
+def account_unknown_zone(site: Site) -> Place:
     """An account whose stored time zone this machine does not know."""
-    set_zone(town.there.person("Frank"), "Atlantis/A_city_that_has_sunk_into_the_sea")
+    set_zone(site.there.person("Frank"), "Atlantis/A_city_that_has_sunk_into_the_sea")
     return Place("/account", "Frank")
 
 
-def group_of_one(town: Town) -> Place:
+def group_of_one(site: Site) -> Place:
     """The results of a game against bots."""
-    known(town)
+    known(site)
     counted(
         "alone", ("Alice", "Bot Greedy", "Bot Random"), (2, 1, 3), at=utc_now(), name="An evening at home"
     )
@@ -151,8 +151,8 @@ def group_of_one(town: Town) -> Place:
 def answers_of(name: str, place: str) -> Way:
     """A page that says how a person answers, who has missed some decisions and left a game."""
 
-    def way(town: Town) -> Place:
-        person, now = town.there.person(name), utc_now()
+    def way(site: Site) -> Place:
+        person, now = site.there.person(name), utc_now()
         with transaction() as session:
             entries = range(1, 1 + session.get_one(Game, "there").head)
             answers = json.dumps([[seq, -1 if seq % 2 else 3600 * seq] for seq in entries])
@@ -171,18 +171,18 @@ def answers_of(name: str, place: str) -> Way:
     return way
 
 
-def account_known(town: Town) -> Place:
+def account_known(site: Site) -> Place:
     """An account with a handle and somebody blocked."""
-    eve = town.there.person("Eve")
+    eve = site.there.person("Eve")
     profiles.choose(eve, "Eudokia", "met", utc_now())
-    blocks.block(eve, town.there.person("Sam"), utc_now())
+    blocks.block(eve, site.there.person("Sam"), utc_now())
     return Place("/account", "Eve")
 
 
-def known(town: Town) -> None:
+def known(site: Site) -> None:
     """Make finished games, counted, of people who are in each page about them."""
-    if "known" not in town.places:
-        town.places["known"] = Place("/")
+    if "known" not in site.places:
+        site.places["known"] = Place("/")
         names = ("Alice", "Bob", "A person with a name of forty characters")
         for n, places in enumerate(((1, 2, 3), (2, 1, 3), (1, 1, 3))):
             counted(f"known{n}", names, places, at=utc_now(), name=f"The Golden Harbour of Trebizond {n}")
@@ -193,16 +193,16 @@ def known(town: Town) -> None:
 def profile(person: str | None) -> Way:
     """A profile, its owner's or somebody else's view of it."""
 
-    def way(town: Town) -> Place:
-        known(town)
+    def way(site: Site) -> Place:
+        known(site)
         return Place("/p/Anna-Komnene", person)
 
     return way
 
 
-def front_waiting(town: Town) -> Place:
+def front_waiting(site: Site) -> Place:
     """Your games, one of which waits for somebody with a long name, whose clock runs."""
-    game, seat = town.first("byzanz", "front-waiting")
+    game, seat = site.first("byzanz", "front-waiting")
     set_seat(game.id, seat, name="A person with a name of forty characters")
     with transaction() as session:
         session.get_one(Turn, (game.id, seat)).started_at = utc_now()
@@ -213,24 +213,24 @@ def front_waiting(town: Town) -> Place:
 def about_me(path: str) -> Way:
     """A page about Alice's games."""
 
-    def way(town: Town) -> Place:
-        known(town)
+    def way(site: Site) -> Place:
+        known(site)
         return Place(path, "Alice")
 
     return way
 
 
-def opponents(town: Town) -> Place:
+def opponents(site: Site) -> Place:
     """The page of a finished game, for one of its players."""
-    count(town.over("byzanz"))
+    count(site.over("byzanz"))
     return Place("/g/byzanz-over", "Alice")
 
 
 def signed_in(path: str, name: str, ago: timedelta, status: int = 200, **fields: str) -> Way:
     """A page that deletes an account, some time after the person has signed in."""
 
-    def way(town: Town) -> Place:
-        person = town.there.person(name)
+    def way(site: Site) -> Place:
+        person = site.there.person(name)
         session_of(person)
         with transaction() as session:
             for row in login.sessions_of(session, person):
@@ -243,7 +243,7 @@ def signed_in(path: str, name: str, ago: timedelta, status: int = 200, **fields:
 def address_of(name: str, *, ago: int = 0, status: int = 200, **fields: str) -> Way:
     """The page on which somebody new changes their address, some minutes after they have signed in."""
 
-    def way(_town: Town) -> Place:
+    def way(_site: Site) -> Place:
         mover(name, ago)
         return Place("/account/address", name, fields or None, status)
 
@@ -269,13 +269,13 @@ def changing(
     """A page of a change of address that waits.
 
     Args:
-        to: the new address; if it is that of somebody in the town, the two accounts could be joined.
+        to: the new address; if it is that of somebody in the site, the two accounts could be joined.
         page: `account`, or the kind of the link: `move` or `object`.
         stopped: the change has ended.
         here: the page is opened in the asker's browser.
     """
 
-    def way(_town: Town) -> Place:
+    def way(_site: Site) -> Place:
         person, now = mover(name), utc_now()
         addresses.ask(person, to, now)
         with reading() as session:
@@ -291,7 +291,7 @@ def changing(
     return way
 
 
-def changing_at_one_table(_town: Town) -> Place:
+def changing_at_one_table(_site: Site) -> Place:
     """Two players of one game cannot have one account."""
     alice, now = mover("Alice"), utc_now()
     addresses.ask(alice, "daphne@example.org", now)
@@ -300,45 +300,45 @@ def changing_at_one_table(_town: Town) -> Place:
         return Place(f"/c/{links.token(session.scalars(theirs.limit(1)).one())}", "Alice")
 
 
-def looked(town: Town) -> Place:
+def looked(site: Site) -> Place:
     """A page that a moderator opened."""
-    return Place(f"/m/here/look/{town.there.look}", "Mia")
+    return Place(f"/m/here/look/{site.there.look}", "Mia")
 
 
-def offered_game(town: Town) -> Table:
+def offered_game(site: Site) -> Table:
     """A game in which one seat is offered, and another player is away."""
-    game, seat = town.first("byzanz", "away")
+    game, seat = site.first("byzanz", "away")
     with reading() as session:
         if session.get_one(Seat, (game.id, (seat + 1) % 3)).offered_at:
             return game
     for number in ((seat + 1) % 3, (seat + 2) % 3):
         play.leave(game.id, number, now=utc_now())
     vacancies.offer_as_moderator(
-        game.id, (seat + 1) % 3, Asker(town.there.person("Mia"), "A word."), utc_now()
+        game.id, (seat + 1) % 3, Asker(site.there.person("Mia"), "A word."), utc_now()
     )
     return game
 
 
-def offered_seat(town: Town) -> str:
+def offered_seat(site: Site) -> str:
     """The game and the number of an offered seat, as in the path of its page."""
-    game = offered_game(town)
+    game = offered_game(site)
     with reading() as session:
         return next(
             f"{game.id}/{seat.seat}" for seat in positions.seats_of(session, game.id) if seat.offered_at
         )
 
 
-def offered_table(town: Town) -> str:
+def offered_table(site: Site) -> str:
     """The path of the table of a player who is not away there."""
-    game = offered_game(town)
+    game = offered_game(site)
     with reading() as session:
         here = next(seat.seat for seat in positions.seats_of(session, game.id) if not seat.autopilot)
     return url(game, here)
 
 
-def organise_vacant(town: Town) -> Place:
+def organise_vacant(site: Site) -> Place:
     """The organiser's page of a running game whose players are away."""
-    game = offered_game(town)
+    game = offered_game(site)
     with transaction() as session:
         host = session.get_one(Game, game.id).organiser_id
         assert host is not None
@@ -346,28 +346,28 @@ def organise_vacant(town: Town) -> Place:
         return Place(f"/o/{links.token(link)}")
 
 
-def tables_full(town: Town) -> Place:
+def tables_full(site: Site) -> Place:
     """The open tables, an offered seat, and two searches."""
-    offered_game(town)
-    sam = town.there.person("Sam")
+    offered_game(site)
+    sam = site.there.person("Sam")
     for which in (Wanted("byzanz", 4, 86400), Wanted()):
         open_tables.add(sam, which, utc_now())
     return Place("/tables?game=byzanz&pace=3600", "Sam")
 
 
-def talked(town: Town) -> Place:
+def talked(site: Site) -> Place:
     """The page of a moderator's look, with what was said."""
-    alice, mia, now = town.there.person("Alice"), town.there.person("Mia"), utc_now()
+    alice, mia, now = site.there.person("Alice"), site.there.person("Mia"), utc_now()
     for text in ("Hello", "Hello again\nand more"):
         talk.say("here", alice, text, request_id=secrets.token_hex(), now=now)
     reports.hide("here", 1, "twice", mia, now)
-    seq = moderate(town, "here", "!look public")
+    seq = moderate(site, "here", "!look public")
     return Place(f"/m/here/look/{seq}", "Mia")
 
 
-def account_muted(town: Town) -> Place:
+def account_muted(site: Site) -> Place:
     """An account from which somebody is muted."""
-    game, seat = spoken(town, "byzanz", "s-muted")
+    game, seat = spoken(site, "byzanz", "s-muted")
     talk.mute(game.people[(seat + 1) % 3], game.id, word_id(game.id, 1))
     with reading() as session:
         return Place("/account", session.get_one(Person, game.people[(seat + 1) % 3]).name)
@@ -387,7 +387,7 @@ AROUND: dict[str, Way] = {
     "sign in refused": sent("/sign-in", status=422, address="nobody"),
     "sign in mailed": sent("/sign-in", address="nobody@example.org"),
     "sign in by link": by_link("s", "open", "Hugo", "signin"),
-    "signed in already": lambda town: Place(f"/s/{town.token('here', 'Bob', 'signin')}", "Bob"),
+    "signed in already": lambda site: Place(f"/s/{site.token('here', 'Bob', 'signin')}", "Bob"),
     "account": at("/account", "Sam"),
     "account full": account_full,
     "account known": account_known,
@@ -447,14 +447,14 @@ AROUND: dict[str, Way] = {
     "tables signed in": tables_full,
     "tables refused": at("/tables?game=chess", status=422),
     "tables nothing": at("/tables?game=empire&size=2&free=1", "Sam"),
-    "take": lambda town: Place(f"/take/{offered_seat(town)}"),
-    "take signed in": lambda town: Place(f"/take/{offered_seat(town)}", "Sam"),
-    "take refused": lambda town: Place(f"/take/{offered_seat(town)}", "Sam", {"name": ""}, 422),
+    "take": lambda site: Place(f"/take/{offered_seat(site)}"),
+    "take signed in": lambda site: Place(f"/take/{offered_seat(site)}", "Sam"),
+    "take refused": lambda site: Place(f"/take/{offered_seat(site)}", "Sam", {"name": ""}, 422),
     "take no more": at("/take/there/1", "Sam"),
-    "offer": lambda town: Place(f"{offered_table(town)}/offer"),
+    "offer": lambda site: Place(f"{offered_table(site)}/offer"),
     "offer nobody": by_link("t", "there", "Gina", "seat", "/offer"),
     "organise vacant": organise_vacant,
-    "moderate vacant": lambda town: Place(f"/m/{offered_seat(town).partition('/')[0]}", "Mia"),
+    "moderate vacant": lambda site: Place(f"/m/{offered_seat(site).partition('/')[0]}", "Mia"),
     "wishes": by_link("w", "there", "Eve", "wish"),
     "no wishes any more": by_link("w", "there", "Gina", "wish", do="stop"),
     "player news": by_link("z", "here", "Alice", "noplayers"),
@@ -468,9 +468,9 @@ AROUND: dict[str, Way] = {
     "games mailed": by_link("t", "here", "Alice", "seat", "/games", do="x"),
     "trial signed in": own_trial,
     "keep": keep_page,
-    "keep refused": lambda town: Place(keep_page(town).path, None, {"name": ""}, 422),
-    "keep mailed": lambda _town: Place(f"{trial('byzanz')}/keep", None, {"address": "a@example.org"}),
-    "keep mail refused": lambda _town: Place(f"{trial('byzanz')}/keep", None, {"address": "a"}, 422),
+    "keep refused": lambda site: Place(keep_page(site).path, None, {"name": ""}, 422),
+    "keep mailed": lambda _site: Place(f"{trial('byzanz')}/keep", None, {"address": "a@example.org"}),
+    "keep mail refused": lambda _site: Place(f"{trial('byzanz')}/keep", None, {"address": "a"}, 422),
     "leave": by_link("t", "here", "Alice", "seat", "/leave"),
     "before": by_link("t", "open", "Hugo", "seat"),
     "before in public": at("/g/open"),
@@ -501,50 +501,50 @@ AROUND: dict[str, Way] = {
 # ---- pages of games ----
 
 
-def turn(slug: str, kind: str, town: Town) -> Place:
+def turn(slug: str, kind: str, site: Site) -> Place:
     """The player to move, for this question."""
-    return Place(url(*town.asked(slug, kind)))
+    return Place(url(*site.asked(slug, kind)))
 
 
-def waiting(slug: str, town: Town) -> Place:
+def waiting(slug: str, site: Site) -> Place:
     """Another player is to move."""
-    game, seat = town.first(slug, "s-waiting")
+    game, seat = site.first(slug, "s-waiting")
     play_first(game, seat)
     return Place(url(game, seat))
 
 
-def chosen(slug: str, town: Town) -> Place:
+def chosen(slug: str, site: Site) -> Place:
     """An option link has preselected an answer."""
-    game, seat = town.first(slug, "s-chosen")
+    game, seat = site.first(slug, "s-chosen")
     now = position(game.id)
     move = str(now.rules.moves(now.state, seat)[0])
     return Place(f"{url(game, seat)}?move={move.replace(' ', '+')}")
 
 
-def refused(slug: str, town: Town) -> Place:
+def refused(slug: str, site: Site) -> Place:
     """A move was refused."""
-    game, seat = town.first(slug, "s-refused")
+    game, seat = site.first(slug, "s-refused")
     return Place(url(game, seat), None, {"move": "dance", "seen": "1", "request_id": "refused"}, 422)
 
 
-def stale(slug: str, town: Town) -> Place:
+def stale(slug: str, site: Site) -> Place:
     """A move came too late."""
-    game, seat = town.first(slug, "s-stale")
+    game, seat = site.first(slug, "s-stale")
     move = play_first(game, seat)
     return Place(url(game, seat), None, {"move": move, "seen": "1", "request_id": "stale"}, 409)
 
 
-def receipt(slug: str, town: Town) -> Place:
+def receipt(slug: str, site: Site) -> Place:
     """The receipt of a move."""
-    game, seat = town.first(slug, "s-receipt")
+    game, seat = site.first(slug, "s-receipt")
     now = position(game.id)
     seq = make(game, seat, str(now.rules.moves(now.state, seat)[0]), at=utc_now())
     return Place(f"{url(game, seat)}?played={seq}")
 
 
-def spoken(town: Town, slug: str, name: str) -> tuple[Table, int]:
+def spoken(site: Site, slug: str, name: str) -> tuple[Table, int]:
     """The game and the seat to move of a table at which all have said something: long, short, and hidden."""
-    game, seat = town.first(slug, name)
+    game, seat = site.first(slug, name)
     now = utc_now()
     for number in range(3):
         person = game.people[(seat + number) % len(game.people)]
@@ -561,61 +561,61 @@ def spoken(town: Town, slug: str, name: str) -> tuple[Table, int]:
     return game, seat
 
 
-def said(slug: str, town: Town, rest: str = "") -> Place:
+def said(slug: str, site: Site, rest: str = "") -> Place:
     """A table at which people talk."""
-    game, seat = spoken(town, slug, f"s-said{len(rest)}")
+    game, seat = spoken(site, slug, f"s-said{len(rest)}")
     return Place(url(game, seat) + rest)
 
 
-def unsaid(slug: str, town: Town) -> Place:
+def unsaid(slug: str, site: Site) -> Place:
     """Something was refused that a player wanted to say."""
-    game, seat = town.first(slug, "s-unsaid")
+    game, seat = site.first(slug, "s-unsaid")
     return Place(f"{url(game, seat)}/say", None, {"text": "a" * 501, "request_id": "k"}, 422)
 
 
-def ordered(slug: str, town: Town) -> Place:
+def ordered(slug: str, site: Site) -> Place:
     """A standing order is active."""
-    game, seat = town.first(slug, "s-ordered")
+    game, seat = site.first(slug, "s-ordered")
     idle = (seat + 1) % SEATS[slug]
     leave_order(game, idle, slug)
     return Place(url(game, idle))
 
 
-def plan(slug: str, town: Town) -> Place:
+def plan(slug: str, site: Site) -> Place:
     """The sheet of standing orders."""
-    game, seat = town.first(slug, "s-plan")
+    game, seat = site.first(slug, "s-plan")
     idle = (seat + 1) % SEATS[slug]
     leave_order(game, idle, slug)
     return Place(f"{url(game, idle)}/orders")
 
 
-def order(slug: str, town: Town, written: str = "", status: int = 200) -> Place:
+def order(slug: str, site: Site, written: str = "", status: int = 200) -> Place:
     """The preview of an order, or why it is refused."""
-    game, seat = town.first(slug, "s-order")
+    game, seat = site.first(slug, "s-order")
     path = f"{url(game, (seat + 1) % SEATS[slug])}/orders"
     return Place(path, None, {"do": "preview", "order": written or ORDERS[slug]}, status)
 
 
-def history(slug: str, town: Town, query: str = "", public: bool = False) -> Place:
+def history(slug: str, site: Site, query: str = "", public: bool = False) -> Place:
     """The history of a running game."""
-    game = town.midway(slug)
+    game = site.midway(slug)
     path = f"/g/{game.id}" if public else url(game, 0)
     return Place(f"{path}/history{query}")
 
 
-def in_public(slug: str, town: Town) -> Place:
+def in_public(slug: str, site: Site) -> Place:
     """The public page of a running game."""
-    return Place(f"/g/{town.midway(slug).id}")
+    return Place(f"/g/{site.midway(slug).id}")
 
 
-def over(slug: str, town: Town, rest: str = "") -> Place:
+def over(slug: str, site: Site, rest: str = "") -> Place:
     """The public page of a finished game."""
-    return Place(f"/g/{town.over(slug).id}{rest}")
+    return Place(f"/g/{site.over(slug).id}{rest}")
 
 
-def over_at_the_seat(slug: str, town: Town) -> Place:
+def over_at_the_seat(slug: str, site: Site) -> Place:
     """A seat's page of a finished game."""
-    return Place(url(town.over(slug), 0))
+    return Place(url(site.over(slug), 0))
 
 
 def of_game(slug: str) -> dict[str, Way]:
@@ -623,7 +623,7 @@ def of_game(slug: str) -> dict[str, Way]:
     ways: dict[str, Way] = {f"{slug} {kind}": partial(turn, slug, kind) for kind in KINDS[slug]}
     return ways | {
         f"{slug} rules": at(f"/rules/{slug}"),
-        f"{slug} trial": lambda _town: Place(trial(slug)),
+        f"{slug} trial": lambda _site: Place(trial(slug)),
         f"{slug} waiting": partial(waiting, slug),
         f"{slug} chosen": partial(chosen, slug),
         f"{slug} refused": partial(refused, slug),
@@ -649,64 +649,64 @@ def of_game(slug: str) -> dict[str, Way]:
     }
 
 
-def paused(town: Town) -> Place:
+def paused(site: Site) -> Place:
     """A moderator has paused the game."""
-    game, seat = town.first("byzanz", "paused")
-    moderate(town, game.id, "!pause")
+    game, seat = site.first("byzanz", "paused")
+    moderate(site, game.id, "!pause")
     return Place(url(game, seat))
 
 
-def on_autopilot(town: Town) -> Place:
+def on_autopilot(site: Site) -> Place:
     """This seat is on autopilot, and so is another one."""
-    game, seat = town.first("byzanz", "autopilot")
+    game, seat = site.first("byzanz", "autopilot")
     set_seat(game.id, (seat + 1) % 3, autopilot=True)
     set_seat(game.id, (seat + 2) % 3, autopilot=True)
     return Place(url(game, (seat + 1) % 3))
 
 
-def abandoned(town: Town) -> Place:
+def abandoned(site: Site) -> Place:
     """A moderator has ended the game."""
-    game, seat = town.first("byzanz", "abandoned")
-    moderate(town, game.id, "!abandon")
+    game, seat = site.first("byzanz", "abandoned")
+    moderate(site, game.id, "!abandon")
     return Place(url(game, seat))
 
 
-def set_aside(town: Town, path: str = "", person: str | None = None, status: int = 409) -> Place:
+def set_aside(site: Site, path: str = "", person: str | None = None, status: int = 409) -> Place:
     """The game is on hold because of an error."""
-    game, seat = town.first("byzanz", "aside")
+    game, seat = site.first("byzanz", "aside")
     set_game(game.id, quarantine=quoted("entry 3 does not follow from the ones before it"))
     return Place(f"{path}/{game.id}" if path else url(game, seat), person, None, status)
 
 
-def ended(town: Town, fresh: str, **values: object) -> Table:
+def ended(site: Site, fresh: str, **values: object) -> Table:
     """Return a separate game that a moderator has ended.
 
     Args:
         values: columns of the game.
     """
-    game, _ = town.first("byzanz", fresh)
+    game, _ = site.first("byzanz", fresh)
     set_game(game.id, **values)
-    moderate(town, game.id, "!abandon")
+    moderate(site, game.id, "!abandon")
     return game
 
 
-def again_missing(town: Town) -> Place:
+def again_missing(site: Site) -> Place:
     """The form for a new game with those of the last one who can be invited again."""
-    game = ended(town, "again-missing", name="A long name for a table, forty characters")
+    game = ended(site, "again-missing", name="A long name for a table, forty characters")
     set_seat(game.id, 1, left=True)
     return Place(f"{url(game, 0)}/again")
 
 
-def again_made(town: Town) -> Place:
+def again_made(site: Site) -> Place:
     """A seat's page of a finished game that another one follows."""
-    game = ended(town, "again-made")
+    game = ended(site, "again-made")
     rematch.again(game.id, game.people[1], utc_now())
     return Place(url(game, 0))
 
 
-def over_for_its_organiser(town: Town) -> Place:
+def over_for_its_organiser(site: Site) -> Place:
     """The page of a finished game, with the buttons for the next one."""
-    game = town.over("byzanz")
+    game = site.over("byzanz")
     own_link(game, "organise", game.id)
     return Place(f"/g/{game.id}", "Alice")
 
@@ -717,9 +717,9 @@ def own_link(game: Table, purpose: str, game_id: str) -> str:
         return links.token(links.link_for(session, LinkPurpose(purpose), game.people[0], game_id, utc_now()))
 
 
-def kept_going(town: Town, purpose: str) -> Place:
+def kept_going(site: Site, purpose: str) -> Place:
     """The organiser's page or invitation of a game that the server offered in their name."""
-    game = ended(town, f"again-{purpose}", keep_going=True)
+    game = ended(site, f"again-{purpose}", keep_going=True)
     set_game(game.id, ended_at=utc_now() - rematch.OFFERED_AFTER)
     assert rematch.offer(game.id, utc_now())
     with reading() as session:
@@ -736,10 +736,10 @@ STOPPED: dict[str, Way] = {
     "again missing": again_missing,
     "again made": again_made,
     "over for its organiser": over_for_its_organiser,
-    "organise a table that keeps going": lambda town: kept_going(town, "organise"),
-    "invitation of a table that keeps going": lambda town: kept_going(town, "invite"),
+    "organise a table that keeps going": lambda site: kept_going(site, "organise"),
+    "invitation of a table that keeps going": lambda site: kept_going(site, "invite"),
     "set aside": set_aside,
-    "set aside for the moderator": lambda town: set_aside(town, "/m", "Mia", 200),
+    "set aside for the moderator": lambda site: set_aside(site, "/m", "Mia", 200),
 }
 STATES: dict[str, Way] = AROUND | of_game("byzanz") | of_game("byzantium") | of_game("empire") | STOPPED
 """All of them."""
@@ -759,8 +759,8 @@ SPOKEN_AT_NIGHT = [
 """The pages around the games in the other language."""
 
 
-def place_of(town: Town, state: str) -> Place:
+def place_of(site: Site, state: str) -> Place:
     """Return where a state can be seen; the steps to it run only once."""
-    if state not in town.places:
-        town.places[state] = STATES[state](town)
-    return town.places[state]
+    if state not in site.places:
+        site.places[state] = STATES[state](site)
+    return site.places[state]

@@ -19,10 +19,10 @@ from server.mail.outgoing import relevance
 from server.store import engine, log
 from server.store.models import Game, Mail, Person
 from tests.support import game_data
-from tests.support.forms import log_in
 from tests.support.leaks.worlds import BASE, LATER, World, written
 from tests.support.mail_servers import received
 from tests.support.mails import compose_again
+from tests.support.pages import log_in
 
 NOBODY = "a" * 26
 """A token that opens nothing."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from byzanz.games.byzantium import state
 from byzanz.games.byzantium.state import DEAD, RIVALS, SLOTS, Spot, box, kin, spot, touch
 from byzanz.rules import PUBLIC
-from tests.support import plain_byzantium as page
 from tests.support.byzantium_positions import BYZANTIUM, at
+from tests.support.second_rules import byzantium
 
 LENGTHS = st.integers(1, 40).flatmap(lambda half: st.tuples(st.just(half), st.integers(half + 1, 2 * half)))
 """Half the sides of a card, the long one above the short one and at most twice as long."""
@@ -69,11 +69,11 @@ def unordered(pairs):
 
 
 def check(half_short, half_long):
-    assert dead_slots(half_short, half_long) == set(page.DEAD) == DEAD
+    assert dead_slots(half_short, half_long) == set(byzantium.DEAD) == DEAD
     pairs = touching(half_short, half_long)
     assert len(pairs) == 48
-    assert len(page.EXCLUSIVE) == len(unordered(page.EXCLUSIVE)) == 20
-    assert unordered(needed(pairs)) == unordered(page.EXCLUSIVE)
+    assert len(byzantium.EXCLUSIVE) == len(unordered(byzantium.EXCLUSIVE)) == 20
+    assert unordered(needed(pairs)) == unordered(byzantium.EXCLUSIVE)
     rivals = {(SLOTS[slot], SLOTS[other]) for slot, others in enumerate(RIVALS) for other in others}
     assert len(rivals) == 96
     assert unordered(rivals) == unordered(pairs)
@@ -114,7 +114,7 @@ def test_a_planted_fault_of_geometry_is_found(fault, monkeypatch):
 
 
 def test_there_are_52_names_and_44_usable_slots():
-    assert list(SLOTS) == page.NAMES
+    assert list(SLOTS) == byzantium.NAMES
     assert [sum(len(name) == depth for name in SLOTS) for depth in (1, 2, 3)] == [4, 12, 36]
     usable = [name for name in SLOTS if name not in DEAD]
     assert [sum(len(name) == depth for name in usable) for depth in (1, 2, 3)] == [4, 12, 28]
@@ -149,7 +149,7 @@ def test_where_cards_lie(slot, x, y, upright):
 
 
 @settings(max_examples=20, deadline=None)
-@given(LENGTHS, st.sampled_from(page.NAMES))
+@given(LENGTHS, st.sampled_from(byzantium.NAMES))
 def test_a_card_hangs_by_its_whole_short_side_in_the_middle_of_a_side(lengths, slot):
     """The two short corners of the near end lie on one edge of the parent, and the middle on that edge's middle."""
     half_short, half_long = lengths

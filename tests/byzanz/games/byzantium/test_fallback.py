@@ -9,7 +9,7 @@ import pytest
 from byzanz.bots.simulate import simulate_game
 from byzanz.rules import ALL, PUBLIC
 from tests.support.byzantium_positions import BYZANTIUM, after, answers, at, cards, cross_of, game, words
-from tests.support.plain_byzantium import CARDS, Plain
+from tests.support.second_rules.byzantium import CARDS, Plain
 
 SEATS = [2, 3, 4]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from byzanz.games.byzantium.state import SLOTS
 from byzanz.moves import AmbiguousMove, Move, RulesError, UnreadableMove
 from tests.support.byzantium_positions import BYZANTIUM, game, move
-from tests.support.plain_byzantium import CARDS, NAMES
+from tests.support.second_rules.byzantium import CARDS, NAMES
 
 SCRAPS = ("put", "pass", "pu", "p", "on", "7r", "10b", "ar", "e", "elf", "%", "%s", "\0", "7", "o")
 

@@ -7,7 +7,7 @@ import pytest
 from byzanz.moves import IllegalMove, Move, NotAwaited
 from byzanz.rules import PUBLIC
 from tests.support.byzantium_positions import BYZANTIUM, after, answers, at, move
-from tests.support.plain_byzantium import CARDS, COLOUR, DEAD, EXCLUSIVE, NAMES
+from tests.support.second_rules.byzantium import CARDS, COLOUR, DEAD, EXCLUSIVE, NAMES
 
 
 def slots_for(hand, lying=""):

@@ -22,7 +22,7 @@ from tests.support.byzantium_positions import (
     shuffled,
     words,
 )
-from tests.support.plain_byzantium import CARDS
+from tests.support.second_rules.byzantium import CARDS
 
 SIZES = {2: (10, 4), 3: (8, 0), 4: (6, 0)}
 RED = "e 5r ef 6r w 7r wf 8r"

@@ -28,7 +28,7 @@ from tests.support.byzantium_positions import (
     strides,
     words,
 )
-from tests.support.plain_byzantium import CARDS, NAMES, Plain
+from tests.support.second_rules.byzantium import CARDS, NAMES, Plain
 
 pytestmark = pytest.mark.nightly
 

@@ -31,7 +31,7 @@ from tests.support.byzantium_positions import (
     move,
     words,
 )
-from tests.support.plain_byzantium import CARDS, NAMES
+from tests.support.second_rules.byzantium import CARDS, NAMES
 
 SEATS = [2, 3, 4]
 HANDS = ("7r 9r 4b", "2r 3r jb", "qr 2b")

@@ -18,7 +18,7 @@ from byzanz.moves import Question
 from byzanz.record import InvalidRecord, read, redact_record, verify, write
 from byzanz.rules import PUBLIC
 from tests.support.byzantium_positions import BYZANTIUM, astray, game, move
-from tests.support.recorded_games import Table
+from tests.support.records import RecordedTable
 
 SEATS = [2, 3, 4]
 
@@ -146,7 +146,7 @@ def test_simulated_games_are_true_and_repeat(seats):
 
 
 def test_a_running_record_hides_the_deals_and_nothing_else():
-    table = Table(BYZANTIUM, 3)
+    table = RecordedTable(BYZANTIUM, 3)
     for which in range(30):
         table.choose(which)
     record = redact_record(table.running(), 1)
@@ -163,7 +163,7 @@ def test_a_running_record_hides_the_deals_and_nothing_else():
 
 def test_a_void_across_a_deal_never_deals_anew():
     """The label of a voided shuffle is free again and gives the same order."""
-    table = Table(BYZANTIUM, 2)
+    table = RecordedTable(BYZANTIUM, 2)
     while table.state.round == 1:
         target = table.choose(1)
     hands = table.state.hands
@@ -176,7 +176,7 @@ def test_a_void_across_a_deal_never_deals_anew():
 
 
 def test_a_pass_that_was_not_forced_makes_a_record_false():
-    table = Table(BYZANTIUM, 2)
+    table = RecordedTable(BYZANTIUM, 2)
     table.choose()
     table.write(min(BYZANTIUM.awaited(table.state)), "player", "pass")
     with pytest.raises(InvalidRecord, match="may not pass"):

@@ -13,7 +13,7 @@ from byzanz.games.byzanz import moves
 from byzanz.games.byzanz.state import State, numbers
 from byzanz.moves import IllegalMove
 from tests.support.byzanz_positions import BYZANZ, answers, choices, dealt, move, shuffled, strides, words
-from tests.support.plain_byzanz import GROUPS, Plain, in_order
+from tests.support.second_rules.byzanz import GROUPS, Plain, in_order
 
 pytestmark = pytest.mark.nightly
 

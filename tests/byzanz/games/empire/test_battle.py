@@ -26,7 +26,7 @@ from tests.support.empire_positions import (
     seat_of,
     words,
 )
-from tests.support.plain_empire import fits
+from tests.support.second_rules.empire import fits
 
 
 def fight(foe="", emperor="", *, year=1, more=(), **given):

@@ -9,7 +9,7 @@ import pytest
 from byzanz.games.empire.state import force, legacy
 from byzanz.rules import PUBLIC
 from tests.support.empire_positions import EMPIRE, after, at, cards, game, remembered, seat_of
-from tests.support.plain_empire import force as plain_force
+from tests.support.second_rules.empire import force as plain_force
 
 
 def fallback(state, role):

@@ -18,7 +18,7 @@ from byzanz.games.empire.view import melded
 from byzanz.moves import IllegalMove, Move
 from byzanz.umpire import settle
 from tests.support.empire_positions import EMPIRE, SHEET, at, choice, move, shuffled, words
-from tests.support.plain_empire import DECKS, Plain, force
+from tests.support.second_rules.empire import DECKS, Plain, force
 
 pytestmark = pytest.mark.nightly
 

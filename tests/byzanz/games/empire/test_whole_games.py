@@ -21,7 +21,7 @@ from byzanz.record import open_choices, redact_entries, redact_record, verify, w
 from byzanz.rules import PUBLIC
 from byzanz.umpire import play, replay, settle
 from tests.support.empire_positions import EMPIRE, astray, game, words
-from tests.support.recorded_games import Table
+from tests.support.records import RecordedTable
 
 SEED = b"empire"
 
@@ -195,14 +195,14 @@ def test_the_registered_rules_are_these():
     assert sorted(EMPIRE.sealed) == ["keep", "meld", "redraw"]
 
 
-def read_by(table: Table, viewer) -> list[str]:
+def read_by(table: RecordedTable, viewer) -> list[str]:
     """The moves as a reader of the running game sees them, shuffles left out."""
     entries = redact_entries(EMPIRE, table.entries, viewer, False, open_choices(EMPIRE, 2, {}, table.entries))
     return [entry.move for entry in entries if entry.seat is not None]
 
 
 def test_a_running_record_tells_each_reader_what_he_may_know():
-    table = Table(EMPIRE, 2)
+    table = RecordedTable(EMPIRE, 2)
     first, second = [words(hand).split()[0] for hand in table.state.hands]
     table.move(1, f"redraw {second}")
     assert read_by(table, 0) == read_by(table, PUBLIC) == ["redraw ?"]
@@ -233,7 +233,7 @@ def test_a_running_record_tells_each_reader_what_he_may_know():
 
 
 def test_a_void_of_a_sealed_choice_replays():
-    table = Table(EMPIRE, 2)
+    table = RecordedTable(EMPIRE, 2)
     table.choose()
     table.choose()
     table.void(table.entries[-1].seq)

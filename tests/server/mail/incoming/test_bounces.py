@@ -11,7 +11,7 @@ from flufl.bounce import all_failures
 
 from server.mail import deliverability
 from server.mail.incoming import bounces
-from tests.support.letters import with_replies
+from tests.support.sample_mails import with_replies
 
 HEAD = b"From: mailer-daemon@mx.example\nSubject: %b\n"
 REPORT = b"Content-Type: multipart/report; boundary=b\n\n--b\n\nSorry.\n--b\nContent-Type: %b\n\n%b\n--b--\n"

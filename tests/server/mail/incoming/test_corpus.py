@@ -15,22 +15,22 @@ from server.store.models import Alert, Game, Person, Turn
 from tests.conftest import NOW, Table
 from tests.support.databases import kept, restore
 from tests.support.folders import CORPUS
-from tests.support.letters import (
+from tests.support.mails import text_of
+from tests.support.sample_mails import (
     ALICE,
-    Letter,
+    SampleMail,
     answers,
-    desk,
-    letters,
+    mailbox,
     moves_of,
-    post,
     remembered,
+    sample_mails,
+    send_and_return,
     with_replies,
 )
-from tests.support.mails import text_of
 from tests.support.talk import said
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-each = pytest.mark.parametrize("letter", letters(), ids=lambda letter: letter.name)
+each = pytest.mark.parametrize("letter", sample_mails(), ids=lambda letter: letter.name)
 SHARES = 6
 """Parts of the corpus that can be tested in parallel."""
 REPLY = "play+abcdefghijklmnopqrstuvwxyz@byzanz.test"
@@ -38,12 +38,12 @@ BOUNCE = "bounce+1-abcdefghij@byzanz.test"
 
 
 def test_the_corpus_is_whole() -> None:
-    assert {path.stem for path in CORPUS.glob("*.eml")} == {letter.name for letter in letters()}
-    assert len(letters()) >= 60
+    assert {path.stem for path in CORPUS.glob("*.eml")} == {letter.name for letter in sample_mails()}
+    assert len(sample_mails()) >= 60
 
 
 @each
-def test_it_is_read_as_it_was_meant(letter: Letter) -> None:
+def test_it_is_read_as_it_was_meant(letter: SampleMail) -> None:
     raw = letter.raw(REPLY, BOUNCE)
     if letter.report is not None:
         assert bounces.parse_report(raw, letter.sender, ALICE).kind == letter.report
@@ -62,9 +62,9 @@ def test_it_is_read_as_it_was_meant(letter: Letter) -> None:
 def test_it_does_what_it_may_and_once(share: int, app: Flask, table: Callable[..., Table]) -> None:
     with_replies(app)
     game = table(4)
-    box = desk()
+    box = mailbox()
     fresh = kept(app)
-    for letter in letters()[share::SHARES]:
+    for letter in sample_mails()[share::SHARES]:
         restore(fresh)
         box.send(letter)
         check_game(letter, game)
@@ -77,7 +77,7 @@ def test_it_does_what_it_may_and_once(share: int, app: Flask, table: Callable[..
         check_answer(letter)
 
 
-def check_game(letter: Letter, game: Table) -> None:
+def check_game(letter: SampleMail, game: Table) -> None:
     """Check that the email had its expected effect and no other."""
     assert moves_of(game.id, 0) == letter.moves, letter.name
     assert [row.kind for row in remembered()] == ([] if letter.nobody else [letter.kind]), letter.name
@@ -99,9 +99,9 @@ def check_game(letter: Letter, game: Table) -> None:
             assert session.get_one(Game, game.id).head == 1, letter.name
 
 
-def check_answer(letter: Letter) -> None:
+def check_answer(letter: SampleMail) -> None:
     """Check that the answer, if any, says what was played and can be replied to."""
-    for message in post():
+    for message in send_and_return():
         if message["Auto-Submitted"] != "auto-replied":
             continue
         assert message["To"] == "Alice <alice@example.org>", letter.name
@@ -117,8 +117,8 @@ def test_a_mail_to_nobody_here_is_refused_and_changes_nothing(
 ) -> None:
     with_replies(app)
     game = table(4)
-    box = desk()
-    raw = next(letter for letter in letters() if letter.name == "no-quote-en").raw(box.reply, box.bounce)
+    box = mailbox()
+    raw = next(letter for letter in sample_mails() if letter.name == "no-quote-en").raw(box.reply, box.bounce)
     local, _at, domain = box.reply.partition("@")
     forged = box.bounce.replace("bounce+", "bounce+1")
     for address in (

@@ -16,9 +16,9 @@ from server.mail.incoming import bounces, html_text, receive, reply
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW, Table
-from tests.support.letters import desk, letters, with_replies
+from tests.support.sample_mails import mailbox, sample_mails, with_replies
 
-CORPUS = [letter.raw("play+abcdefghijklmnopqrstuvwxyz@byzanz.test", "") for letter in letters()]
+CORPUS = [letter.raw("play+abcdefghijklmnopqrstuvwxyz@byzanz.test", "") for letter in sample_mails()]
 SHORT = [raw for raw in CORPUS if len(raw) < 10_000]
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PIECES = tuple(b'\n|\r\n\r\n|--|=?utf-8?b?|<|>|"|\x00|\xff|boundary=|\n> |:|('.split(b"|"))
@@ -118,7 +118,7 @@ def nested(depth: int) -> bytes:
 def test_what_no_player_wrote_changes_nothing(app: Flask, table: Callable[..., Table]) -> None:
     with_replies(app)
     game = table(4)
-    box = desk()
+    box = mailbox()
     addresses = (
         box.reply,
         box.bounce,

@@ -28,22 +28,22 @@ from server.ops import serve
 from server.store import engine, people
 from server.store.models import Heartbeat, Person
 from tests.conftest import SECRET, Table
-from tests.support.letters import (
+from tests.support.database_faults import impatient, locked
+from tests.support.mails import change, text_of
+from tests.support.sample_mails import (
     ALICE,
     DOMAIN,
     answers,
-    desk,
-    letters,
+    mailbox,
     moves_of,
-    post,
     remembered,
+    sample_mails,
+    send_and_return,
     with_replies,
     written,
 )
-from tests.support.mails import change, text_of
-from tests.support.signals import terminate_through_another_thread
+from tests.support.servers import terminate_through_another_thread
 from tests.support.talk import MINUTE, letter, said
-from tests.support.troubles import impatient, locked
 
 __all__ = ["impatient"]
 
@@ -76,12 +76,12 @@ def listening(app: Flask) -> Iterator[int]:
 def test_a_conversation_between_players(app: Flask, table: Begin) -> None:
     with_replies(app)
     game = table(4)
-    box = desk()
+    box = mailbox()
     change(Person, game.people[1], talk="once")
     with listening(app) as port:
         with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
             client.sendmail(ALICE, [box.reply], letter("say Hello, Bob!", sender=ALICE))
-        (heard,) = post(engine.utc_now() + 3 * MINUTE)
+        (heard,) = send_and_return(engine.utc_now() + 3 * MINUTE)
         assert str(heard["To"]).startswith("Bob")
         assert "- Alice: Hello, Bob!" in text_of(heard)
         with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
@@ -100,7 +100,7 @@ def test_a_conversation_between_players(app: Flask, table: Begin) -> None:
 def test_a_conversation_plays_a_move_and_answers_each_recipient(app: Flask, table: Begin) -> None:
     with_replies(app)
     game = table(4)
-    box = desk()
+    box = mailbox()
     gone = f"play+{'a' * 26}@{DOMAIN}"
     with listening(app) as port, smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
         client.ehlo_or_helo_if_needed()
@@ -120,7 +120,7 @@ def test_a_conversation_plays_a_move_and_answers_each_recipient(app: Flask, tabl
 
 
 def bounce(address: str) -> bytes:
-    return next(letter for letter in letters() if letter.name == "qmail").raw("", address)
+    return next(letter for letter in sample_mails() if letter.name == "qmail").raw("", address)
 
 
 @one_database
@@ -139,7 +139,7 @@ def test_a_server_whose_database_is_locked_keeps_all_mail_waiting_and_goes_on(
 ) -> None:
     with_replies(impatient)
     game = table(4)
-    box = desk()
+    box = mailbox()
     monkeypatch.setattr(lmtp, "HEARTBEAT", timedelta(seconds=0.05))
     with lmtp.heartbeats(impatient), listening(impatient) as port:
         with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
@@ -174,7 +174,7 @@ def test_whatever_fails_here_is_a_temporary_failure(
 ) -> None:
     with_replies(app)
     game = table(4)
-    box = desk()
+    box = mailbox()
 
     def fail(*_words: object) -> int:
         raise error
@@ -194,7 +194,7 @@ def test_whatever_fails_here_is_a_temporary_failure(
 def test_nonsense_and_hang_ups_do_not_stop_the_server(app: Flask, table: Begin) -> None:
     with_replies(app)
     game = table(4)
-    box = desk()
+    box = mailbox()
     with listening(app) as port:
         for said in (
             b"",
@@ -216,7 +216,7 @@ def test_nonsense_and_hang_ups_do_not_stop_the_server(app: Flask, table: Begin) 
 def test_a_mail_that_is_too_big_is_refused(app: Flask, table: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     with_replies(app)
     game = table(4)
-    box = desk()
+    box = mailbox()
     monkeypatch.setattr(reply, "LARGEST_MAIL", 2000)
     assert lmtp.accept(app, written("pass", "x" * 3000), ALICE, box.reply) == lmtp.TOO_BIG
     assert (moves_of(game.id, 0), remembered()) == ([], [])
@@ -228,7 +228,7 @@ def test_a_fault_of_ours_keeps_the_mail_with_who_brought_it(
 ) -> None:
     with_replies(app)
     table(4)
-    box = desk()
+    box = mailbox()
 
     def broken(*_: object) -> None:
         raise RuntimeError("a fault")
@@ -272,7 +272,7 @@ def hand_over(
 @one_database
 def test_standard_input_plays_a_move(hand_over: Callable[..., int], table: Begin) -> None:
     game = table(4)
-    box = desk()
+    box = mailbox()
     assert hand_over(written("pass"), "--recipient", box.reply, "--sender", ALICE) == 0
     assert moves_of(game.id, 0) == ["pass"]
 
@@ -283,7 +283,7 @@ def test_the_recipient_is_looked_for_in_the_mail(
     hand_over: Callable[..., int], table: Begin, header: str
 ) -> None:
     game = table(4)
-    box = desk()
+    box = mailbox()
     raw = f'{header}: "A, b" <x@y.example>, Byzanz <{box.reply.upper()}>\n'.encode() + written("pass")
     assert hand_over(raw) == 0
     assert moves_of(game.id, 0) == ["pass"]
@@ -294,7 +294,7 @@ def test_the_return_path_is_the_sender_and_an_empty_one_is_a_machine(
     hand_over: Callable[..., int], table: Begin
 ) -> None:
     game = table(4)
-    box = desk()
+    box = mailbox()
     assert hand_over(b"Return-Path: <>\n" + written("pass"), "--recipient", box.reply) == 0
     # What Postfix tells a pipe instead of `<>`.
     words = ("--recipient", box.reply, "--sender", "MAILER-DAEMON")
@@ -308,7 +308,7 @@ def test_the_statuses_are_those_that_mail_servers_know(
     hand_over: Callable[..., int], table: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table(4)
-    box = desk()
+    box = mailbox()
     assert (TOO_BIG, NO_USER, TRY_LATER) == (
         65,
         67,
@@ -345,7 +345,7 @@ def test_a_mail_is_kept_after_every_fault_of_the_set_up(
     words: list[str],
 ) -> None:
     game = table(4)
-    box = desk()
+    box = mailbox()
     errors: list[str] = []
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr("builtins.print", lambda line, **_more: errors.append(line))
@@ -363,7 +363,7 @@ def test_a_mail_is_kept_while_a_setting_is_wrong(
     hand_over: Callable[..., int], table: Begin, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
 ) -> None:
     table(4)
-    box = desk()
+    box = mailbox()
     monkeypatch.setenv(f"BYZANZ_{setting[0]}", setting[1])
     assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
 
@@ -371,7 +371,7 @@ def test_a_mail_is_kept_while_a_setting_is_wrong(
 @one_database
 def test_a_mail_is_kept_while_the_program_is_incomplete(hand_over: Callable[..., int], table: Begin) -> None:
     table(4)
-    box = desk()
+    box = mailbox()
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr("server.create_app")
         assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
@@ -390,7 +390,7 @@ def test_a_mail_is_kept_while_the_program_is_incomplete(hand_over: Callable[...,
 @one_database
 def test_a_sender_that_looks_like_an_option_is_a_sender(hand_over: Callable[..., int], table: Begin) -> None:
     table(4)
-    box = desk()
+    box = mailbox()
     assert hand_over(written("pass"), "--sender=-ann@example.org", f"--recipient={box.reply}") == 0
     assert hand_over(written("pass", number=2), "--sender=", f"--recipient={box.reply}") == 0
     assert [row.kind for row in remembered()] == ["reply", "auto"]

@@ -24,9 +24,9 @@ from server.mail.incoming import commands, receive, reply, talk
 from server.mail.incoming.quoting import Known
 from tests.conftest import NOW, Table
 from tests.support.databases import kept, restore
-from tests.support.letters import ALICE, moves_of, post, with_replies
 from tests.support.mail_languages import LANGUAGES, NAME, SHAPES, Letter, Turn
 from tests.support.mails import html_of
+from tests.support.sample_mails import ALICE, moves_of, send_and_return, with_replies
 from tests.support.talk import said
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -49,7 +49,7 @@ def turn(app: Flask, table: Callable[..., Table]) -> Turn:
     """Send the email about a turn."""
     with_replies(app)
     table(4)
-    (message,) = post()
+    (message,) = send_and_return()
     return turn_of(message)
 
 
@@ -162,7 +162,7 @@ def test_words_end_where_the_quote_begins_in_every_language(turn: Turn) -> None:
 def test_a_reply_of_each_shape_arrives(app: Flask, table: Callable[..., Table]) -> None:
     with_replies(app)
     game = table(4)
-    (message, *_others) = post()
+    (message, *_others) = send_and_return()
     turn = turn_of(message)
     fresh = kept(app)
     languages = itertools.cycle(LANGUAGES.values())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from server.mail import deliverability
 from server.mail.incoming import bounces, mime
-from tests.support.letters import with_replies
+from tests.support.sample_mails import with_replies
 
 LINES = st.sampled_from(
     [b"--b", b"--b ", b"--b\t\r", b"--b--", b"--b-- ", b"--bb", b"-b", b" --b", b"x", b"", b"\n"]

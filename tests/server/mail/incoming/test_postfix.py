@@ -19,8 +19,8 @@ from tests.conftest import SECRET, Table
 from tests.server.mail.incoming.test_lmtp import listening
 from tests.support import postfix
 from tests.support.folders import ROOT
-from tests.support.letters import ALICE, moves_of, post, remembered, written
 from tests.support.postfix import Postfix
+from tests.support.sample_mails import ALICE, moves_of, remembered, send_and_return, written
 
 Begin = Callable[..., Table]
 DOMAIN = "play.example.org"
@@ -37,7 +37,7 @@ def boxes(app: Flask, table: Begin) -> list[str]:
     app.config["BYZANZ"] = app.config["BYZANZ"].model_copy(update={"mail_domain": DOMAIN})
     for game_id in ("g1", "g2"):
         table(3, game_id)
-    return [mail["Reply-To"] for mail in post() if mail["To"].endswith("<alice@example.org>")]
+    return [mail["Reply-To"] for mail in send_and_return() if mail["To"].endswith("<alice@example.org>")]
 
 
 @pytest.fixture

@@ -36,22 +36,10 @@ from server.store.models import (
     Turn,
 )
 from tests.conftest import NOW, Table
-from tests.support.busy_table import elsewhere
-from tests.support.letters import (
-    ALICE,
-    DOMAIN,
-    Desk,
-    answers,
-    desk,
-    letters,
-    moves_of,
-    post,
-    remembered,
-    with_replies,
-    written,
-)
+from tests.support.games import outsider
 from tests.support.mail_servers import FaultyServer
 from tests.support.mails import (
+    assert_same,
     awaited,
     bold_move,
     change,
@@ -63,15 +51,27 @@ from tests.support.mails import (
     the_mail,
     words_of,
 )
-from tests.support.moderators import outsider
-from tests.support.same_texts import assert_same
+from tests.support.neighbour_game import elsewhere
+from tests.support.sample_mails import (
+    ALICE,
+    DOMAIN,
+    Mailbox,
+    answers,
+    mailbox,
+    moves_of,
+    remembered,
+    sample_mails,
+    send_and_return,
+    with_replies,
+    written,
+)
 from tests.support.talk import said
 
 Begin = Callable[..., Table]
 MINUTE = timedelta(minutes=1)
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-BOUNCED = next(letter for letter in letters() if letter.name == "dsn-postfix")
-COMPLAINT = next(letter for letter in letters() if letter.name == "arf-abuse")
+BOUNCED = next(letter for letter in sample_mails() if letter.name == "dsn-postfix")
+COMPLAINT = next(letter for letter in sample_mails() if letter.name == "arf-abuse")
 
 
 @pytest.fixture
@@ -82,14 +82,14 @@ def game(app: Flask, table: Begin) -> Table:
 
 
 @pytest.fixture
-def box(game: Table) -> Desk:  # noqa: ARG001 - requested for its effect
+def box(game: Table) -> Mailbox:  # noqa: ARG001 - requested for its effect
     """Send the email about the first turn."""
-    return desk()
+    return mailbox()
 
 
 def to_alice(now: datetime = NOW) -> list[str]:
     """Return the texts of the emails now sent to Alice."""
-    return [text_of(message) for message in post(now) if "alice" in str(message["To"])]
+    return [text_of(message) for message in send_and_return(now) if "alice" in str(message["To"])]
 
 
 # Turn mails
@@ -97,7 +97,7 @@ def to_alice(now: datetime = NOW) -> list[str]:
 
 @one_database
 def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
-    (message,) = post()
+    (message,) = send_and_return()
     text = text_of(message)
     parts = [
         "Move by",
@@ -123,7 +123,7 @@ def test_a_line_above_our_html_is_found_though_no_sign_marks_the_quote(
 ) -> None:
     with_replies(app)
     table(seats, slug=slug)
-    html = html_of(post()[0])
+    html = html_of(send_and_return()[0])
     assert html.index("##- ") < html.index("<h1")
     assert own_text(as_text(f"<p>first line<br>second line</p>{html}"), Known()).lines == (
         "first line",
@@ -132,12 +132,12 @@ def test_a_line_above_our_html_is_found_though_no_sign_marks_the_quote(
 
 
 @one_database
-def test_a_reminder_has_the_same_address_and_the_next_turn_another(game: Table, box: Desk) -> None:
+def test_a_reminder_has_the_same_address_and_the_next_turn_another(game: Table, box: Mailbox) -> None:
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
-    (reminder,) = post(NOW + MINUTE)
+    (reminder,) = send_and_return(NOW + MINUTE)
     assert reminder["Reply-To"] == box.reply
     submit(game.id, 0, "pass")
-    (bobs,) = post()
+    (bobs,) = send_and_return()
     assert bobs["Reply-To"] != box.reply
 
 
@@ -171,7 +171,7 @@ def test_no_move_is_picked_at_random_from_a_long_list() -> None:
 # Replies
 
 
-def test_a_reply_plays_and_is_answered_once(game: Table, box: Desk) -> None:
+def test_a_reply_plays_and_is_answered_once(game: Table, box: Mailbox) -> None:
     box.write("bid olive1")
     box.write("bid olive1")
     assert moves_of(game.id, 0) == ["bid olive1"]
@@ -182,7 +182,7 @@ def test_a_reply_plays_and_is_answered_once(game: Table, box: Desk) -> None:
 
 
 @one_database
-def test_what_cannot_be_read_is_told_line_by_line_with_the_legal_moves(game: Table, box: Desk) -> None:
+def test_what_cannot_be_read_is_told_line_by_line_with_the_legal_moves(game: Table, box: Mailbox) -> None:
     box.write("pass", "sing")
     assert moves_of(game.id, 0) == []
     (text,) = to_alice()
@@ -196,7 +196,7 @@ def test_what_cannot_be_read_is_told_line_by_line_with_the_legal_moves(game: Tab
 
 
 @one_database
-def test_an_answer_proves_that_its_writer_has_our_mail(game: Table, box: Desk) -> None:
+def test_an_answer_proves_that_its_writer_has_our_mail(game: Table, box: Mailbox) -> None:
     box.write("pass", sender="bob@example.org")
     assert row(Presence, (game.people[0], game.id)) is None
     box.write("pass", number=2)
@@ -204,7 +204,7 @@ def test_an_answer_proves_that_its_writer_has_our_mail(game: Table, box: Desk) -
 
 
 @one_database
-def test_an_answer_to_an_old_turn_says_so(game: Table, box: Desk) -> None:
+def test_an_answer_to_an_old_turn_says_so(game: Table, box: Mailbox) -> None:
     for seat in range(4):
         submit(game.id, seat, "pass")
     box.write("bid olive1")
@@ -213,7 +213,7 @@ def test_an_answer_to_an_old_turn_says_so(game: Table, box: Desk) -> None:
 
 
 @one_database
-def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table, box: Desk) -> None:
+def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table, box: Mailbox) -> None:
     box.write("sell olive1 olive2 merchant", "bid olive2", "pass")
     assert moves_of(game.id, 0) == ["sell olive1 olive2 merchant", "bid olive2"]
     (text,) = to_alice()
@@ -223,7 +223,7 @@ def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table
 
 @one_database
 def test_a_line_is_not_played_on_what_its_writer_cannot_have_meant(
-    game: Table, box: Desk, monkeypatch: pytest.MonkeyPatch
+    game: Table, box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submitted = play.submit
 
@@ -239,19 +239,19 @@ def test_a_line_is_not_played_on_what_its_writer_cannot_have_meant(
 
 
 @one_database
-def test_nobody_else_can_answer_and_only_the_player_hears_of_it(game: Table, box: Desk) -> None:
+def test_nobody_else_can_answer_and_only_the_player_hears_of_it(game: Table, box: Mailbox) -> None:
     for number, sender in enumerate(
         ("bob@example.org", "alice@example.org.evil.example", "mallory@evil.example")
     ):
         box.write("pass", number=number, sender=sender)
     assert moves_of(game.id, 0) == moves_of(game.id, 1) == []
-    messages = post()
+    messages = send_and_return()
     assert {str(message["To"]) for message in messages} == {"Alice <alice@example.org>"}
     assert all("from a different address" in text_of(message) for message in messages)
 
 
 @one_database
-def test_what_stands_behind_a_plus_may_be_missing_in_an_answer(game: Table, box: Desk) -> None:
+def test_what_stands_behind_a_plus_may_be_missing_in_an_answer(game: Table, box: Mailbox) -> None:
     change(Person, game.people[0], email="alice+byzanz@example.org")
     box.write("pass", sender="alice+other@example.org")
     assert moves_of(game.id, 0) == []
@@ -260,7 +260,7 @@ def test_what_stands_behind_a_plus_may_be_missing_in_an_answer(game: Table, box:
 
 
 @one_database
-def test_an_address_dies_with_the_seats_links(game: Table, box: Desk) -> None:
+def test_an_address_dies_with_the_seats_links(game: Table, box: Mailbox) -> None:
     play.moderate(game.id, "!link 0", reason="lost", person_id=outsider(), now=NOW)
     with pytest.raises(receive.NoSuchAddress):
         box.write("pass")
@@ -268,7 +268,7 @@ def test_an_address_dies_with_the_seats_links(game: Table, box: Desk) -> None:
 
 
 @one_database
-def test_orders_come_by_mail_are_sealed_and_taken_back(game: Table, box: Desk) -> None:
+def test_orders_come_by_mail_are_sealed_and_taken_back(game: Table, box: Mailbox) -> None:
     submit(game.id, 0, "pass")
     box.write("ORDER pass this lot", "order ladder olive1 upto 3 then pass")
     assert [order.status for order in orders()] == ["withdrawn", "standing"]
@@ -292,7 +292,7 @@ class Dies(BaseException):
 
 @pytest.mark.parametrize("line", ["bid olive1", "order ladder olive1 olive2 upto 3 then pass"])
 def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
-    game: Table, box: Desk, line: str, monkeypatch: pytest.MonkeyPatch
+    game: Table, box: Mailbox, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as doomed:
         doomed.setattr(receive, "_finish", lambda *_, **__: (_ for _ in ()).throw(Dies))
@@ -309,7 +309,7 @@ def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
 
 @one_database
 def test_orders_are_left_once_however_often_the_server_dies(
-    game: Table, box: Desk, monkeypatch: pytest.MonkeyPatch
+    game: Table, box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit(game.id, 0, "pass")
     said = ("order ladder olive1 upto 3 then pass", "order ladder olive2 upto 3 then pass")
@@ -335,7 +335,7 @@ def test_orders_are_left_once_however_often_the_server_dies(
 
 
 @one_database
-def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
+def test_answers_have_an_end_on_a_day(game: Table, box: Mailbox) -> None:
     for number in range(45):
         box.write("tax olive1", number=number)
     assert answers(game.id) == receive.ANSWERS_A_DAY == 40
@@ -347,14 +347,14 @@ def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
 
 
 @one_database
-def test_a_reply_takes_the_seat_back_from_the_autopilot(game: Table, box: Desk) -> None:
+def test_a_reply_takes_the_seat_back_from_the_autopilot(game: Table, box: Mailbox) -> None:
     change(Seat, (game.id, 0), autopilot=True)
     box.write("tax olive1")  # which is not asked for
     assert not row(Seat, (game.id, 0)).autopilot
 
 
 @one_database
-def test_a_paused_or_finished_game_says_so(game: Table, box: Desk) -> None:
+def test_a_paused_or_finished_game_says_so(game: Table, box: Mailbox) -> None:
     play.moderate(game.id, "!pause", reason="x", person_id=outsider(), now=NOW)
     box.write("pass")
     assert any("paused" in text for text in to_alice())
@@ -386,7 +386,7 @@ def test_a_line_is_mended_from_the_length_at_which_mail_readers_break_it(length:
 def test_a_line_may_answer_the_question_that_the_line_before_it_opened(game: Table) -> None:
     for seat in (0, 1, 2):
         submit(game.id, seat, "pass")
-    daphne = desk()
+    daphne = mailbox()
     bid = bold_move(game.id, 3)
     with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, game.id))
@@ -396,7 +396,7 @@ def test_a_line_may_answer_the_question_that_the_line_before_it_opened(game: Tab
     assert moves_of(game.id, 3) == [bid, tax]
 
 
-def test_an_email_is_marked_as_done_once(box: Desk, game: Table) -> None:
+def test_an_email_is_marked_as_done_once(box: Mailbox, game: Table) -> None:
     box.write("pass")
     with engine.transaction() as session:
         row = session.scalars(select(IncomingMail)).one()
@@ -407,7 +407,7 @@ def test_an_email_is_marked_as_done_once(box: Desk, game: Table) -> None:
 
 
 @pytest.mark.usefixtures("game")
-def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(box: Desk) -> None:
+def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(box: Mailbox) -> None:
     raw = written("pass").replace(
         b"Subject:", b"Auto-Submitted: auto-replied\0b " + ALICE.encode() + b"\nSubject:"
     )
@@ -433,7 +433,7 @@ def absent(
     ("subject", "kind"), [("Réponse automatique : Byzanz", "auto"), ("Re: Byzanz", "refused")]
 )
 def test_an_absence_note_ends_no_autopilot_and_proves_nothing(
-    game: Table, box: Desk, subject: str, kind: str
+    game: Table, box: Mailbox, subject: str, kind: str
 ) -> None:
     change(Seat, (game.id, 0), autopilot=True, missed=1)
     change(Person, game.people[0], unreachable=Fact("not_delivered"))
@@ -451,7 +451,7 @@ def test_an_absence_note_ends_no_autopilot_and_proves_nothing(
 @one_database
 @pytest.mark.parametrize("line", ["pass", "tax olive1", "order pass", "orders off", "say I am back."])
 def test_a_line_that_can_be_read_ends_the_autopilot_or_mends_the_address(
-    game: Table, box: Desk, line: str
+    game: Table, box: Mailbox, line: str
 ) -> None:
     change(Seat, (game.id, 0), autopilot=True, missed=1)
     change(Person, game.people[0], unreachable=Fact("not_delivered"))
@@ -461,11 +461,11 @@ def test_a_line_that_can_be_read_ends_the_autopilot_or_mends_the_address(
 
 
 @one_database
-def test_one_unreadable_mail_a_turn_is_answered(game: Table, box: Desk) -> None:
+def test_one_unreadable_mail_a_turn_is_answered(game: Table, box: Mailbox) -> None:
     for number in range(5):
         receive.receive(absent("Re: Byzanz", number=number), ALICE, box.reply, NOW + number * MINUTE)
     assert answers(game.id) == 1
-    (message,) = (message for message in post(NOW) if message["To"] == "Alice <alice@example.org>")
+    (message,) = (message for message in send_and_return(NOW) if message["To"] == "Alice <alice@example.org>")
     assert message["Auto-Submitted"] == "auto-replied"
     assert "We answer only one email like this until your next turn." in text_of(message)
     box.write("tax olive1", number=9)  # which can be read
@@ -473,14 +473,14 @@ def test_one_unreadable_mail_a_turn_is_answered(game: Table, box: Desk) -> None:
     box.write("pass", number=10)
     while awaited(game.id) != 0:
         submit(game.id, awaited(game.id), bold_move(game.id, awaited(game.id)), NOW)
-    again = next(message for message in post(NOW) if message["To"] == "Alice <alice@example.org>")
+    again = next(message for message in send_and_return(NOW) if message["To"] == "Alice <alice@example.org>")
     before = answers(game.id)
     receive.receive(absent("Re: Byzanz", number=20), ALICE, str(again["Reply-To"]), NOW)
     assert answers(game.id) == before + 1
 
 
 @one_database
-def test_strangers_who_answer_each_answer_get_one_a_turn(game: Table, box: Desk) -> None:
+def test_strangers_who_answer_each_answer_get_one_a_turn(game: Table, box: Mailbox) -> None:
     for number in range(5):
         box.write("I am away", number=number, sender="forwarded@example.net")
     assert answers(game.id) == 1
@@ -490,7 +490,9 @@ def test_strangers_who_answer_each_answer_get_one_a_turn(game: Table, box: Desk)
 @pytest.mark.parametrize(
     "head", ["Precedence: bulk\n", "List-Id: <all.example.org>\n", "X-MS-Exchange-Inbox-Rules-Loop: a\n"]
 )
-def test_what_a_gateway_adds_to_a_players_own_mail_stops_no_move(game: Table, box: Desk, head: str) -> None:
+def test_what_a_gateway_adds_to_a_players_own_mail_stops_no_move(
+    game: Table, box: Mailbox, head: str
+) -> None:
     receive.receive(absent("Re: Byzanz", "hello there", 1, head), ALICE, box.reply, NOW)
     assert (moves_of(game.id, 0), answers(game.id)) == ([], 0)  # no answer to what may be a list's
     receive.receive(absent("Re: Byzanz", "pass", 2, head).replace(b"alice", b"bob"), ALICE, box.reply, NOW)
@@ -500,7 +502,7 @@ def test_what_a_gateway_adds_to_a_players_own_mail_stops_no_move(game: Table, bo
 
 
 @one_database
-def test_an_absence_note_says_nothing_at_the_table(game: Table, box: Desk) -> None:
+def test_an_absence_note_says_nothing_at_the_table(game: Table, box: Mailbox) -> None:
     talk = box.address("talk")
     assert receive.receive(absent("Frånvarande", "Jag är borta."), ALICE, talk, NOW).startswith("ignored: ")
     receive.receive(absent("Re: Byzanz", "Hello, all.", 2, "Precedence: list\n"), ALICE, talk, NOW)
@@ -509,7 +511,7 @@ def test_an_absence_note_says_nothing_at_the_table(game: Table, box: Desk) -> No
 
 @one_database
 @pytest.mark.usefixtures("game")
-def test_a_mail_is_claimed_before_it_is_read(box: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_is_claimed_before_it_is_read(box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[bytes] = []
 
     def noted(parse: Callable[..., Any]) -> Callable[..., Any]:
@@ -533,7 +535,7 @@ def test_a_mail_is_claimed_before_it_is_read(box: Desk, monkeypatch: pytest.Monk
 
 @one_database
 def test_a_mail_to_the_unsubscribe_address_stops_what_its_link_stops(game: Table) -> None:
-    (turn, *_others) = post()
+    (turn, *_others) = send_and_return()
     by_mail = str(turn["List-Unsubscribe"]).partition("<mailto:")[2].partition("?")[0]
     assert by_mail.startswith("stop+")
     assert receive.is_ours(by_mail)
@@ -576,22 +578,22 @@ def test_each_unsubscribe_address_stops_its_own(game: Table, purpose: str, way: 
 def test_a_bounce_stops_the_clock_and_tells_organiser_and_moderators(game: Table) -> None:
     with engine.transaction() as session:
         people.get_or_create(session, "mod@example.org", "Mo", NOW).moderator = True
-    post()
+    send_and_return()
     submit(game.id, 0, "pass")
-    (message,) = post()
-    bobs = Desk(message["Reply-To"], message["Return-Path"].strip("<>"))
+    (message,) = send_and_return()
+    bobs = Mailbox(message["Reply-To"], message["Return-Path"].strip("<>"))
     bobs.send(BOUNCED, NOW + MINUTE)
     turn = row(Turn, (game.id, 1))
     assert turn.refused is not None
     assert turn.due_at is None
     assert "5.1.1" in str(turn.refused)
     assert "alice@example.org" not in str(turn.refused)
-    told = {str(message["To"]) for message in post(NOW + MINUTE)}
+    told = {str(message["To"]) for message in send_and_return(NOW + MINUTE)}
     assert told == {"Alice <alice@example.org>", "Mo <mod@example.org>"}
 
 
 @one_database
-def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: Desk) -> None:
+def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: Mailbox) -> None:
     box.send(BOUNCED)
     queue("act", game.people[0], game_id=game.id, seat=0, seq=1)
     assert to_alice() == []
@@ -600,7 +602,7 @@ def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: 
     assert row(Person, game.people[0]).suppressed is not None  # accepted is not arrived
 
 
-def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
+def by_signing_in(game: Table, _box: Mailbox, _client: FlaskClient) -> None:
     with engine.transaction() as session:
         link = links.issue(
             session, LinkPurpose.SIGNIN, game.people[0], NOW, expires_at=NOW + timedelta(hours=1)
@@ -608,11 +610,11 @@ def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
     assert login.redeem(links.token(link), NOW) is not None
 
 
-def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:
+def by_answering(_game: Table, box: Mailbox, _client: FlaskClient) -> None:
     box.write("tax olive1")
 
 
-def by_the_button(game: Table, _box: Desk, client: FlaskClient) -> None:
+def by_the_button(game: Table, _box: Mailbox, client: FlaskClient) -> None:
     page = client.get(f"/t/{game.tokens[0]}").text
     assert "We cannot reach you by email." in page
     assert client.post(f"/t/{game.tokens[0]}/mail").status_code == 303
@@ -622,7 +624,7 @@ def by_the_button(game: Table, _box: Desk, client: FlaskClient) -> None:
 @one_database
 @pytest.mark.parametrize("mend", [by_signing_in, by_answering, by_the_button])
 def test_an_address_is_mended_and_its_stopped_turns_are_mailed_again(
-    game: Table, box: Desk, client: FlaskClient, mend: Callable[[Table, Desk, FlaskClient], None]
+    game: Table, box: Mailbox, client: FlaskClient, mend: Callable[[Table, Mailbox, FlaskClient], None]
 ) -> None:
     box.send(BOUNCED)
     mend(game, box, client)
@@ -638,7 +640,7 @@ def test_an_address_is_mended_and_its_stopped_turns_are_mailed_again(
 @one_database
 @pytest.mark.parametrize("report", [BOUNCED, COMPLAINT])
 def test_a_report_about_a_mail_that_was_deleted_is_recorded_and_changes_nothing(
-    game: Table, box: Desk, report: Any
+    game: Table, box: Mailbox, report: Any
 ) -> None:
     change(Game, game.id, status="over", ended_at=NOW)
     queue("newest", game.people[0], delay=10**9)
@@ -654,10 +656,10 @@ def test_a_report_about_a_mail_that_was_deleted_is_recorded_and_changes_nothing(
 
 @one_database
 def test_after_a_complaint_turns_are_not_mailed_and_the_organiser_hears_of_it_once(game: Table) -> None:
-    post()
+    send_and_return()
     submit(game.id, 0, "pass")
-    (message,) = post()
-    Desk(message["Reply-To"], message["Return-Path"].strip("<>")).send(COMPLAINT)
+    (message,) = send_and_return()
+    Mailbox(message["Reply-To"], message["Return-Path"].strip("<>")).send(COMPLAINT)
     assert row(Turn, (game.id, 1)).refused is None  # this mail has arrived
     submit(game.id, 1, "pass")
     told = []
@@ -672,15 +674,15 @@ def test_after_a_complaint_turns_are_not_mailed_and_the_organiser_hears_of_it_on
 
 
 @one_database
-def test_a_delay_is_only_remembered(game: Table, box: Desk) -> None:
-    box.send(next(letter for letter in letters() if letter.name == "dsn-postfix-delayed"))
+def test_a_delay_is_only_remembered(game: Table, box: Mailbox) -> None:
+    box.send(next(letter for letter in sample_mails() if letter.name == "dsn-postfix-delayed"))
     assert row(Turn, (game.id, 0)).refused is None
     assert [row.kind for row in remembered()] == ["bounce"]
 
 
 @one_database
 @pytest.mark.usefixtures("game")
-def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(box: Desk) -> None:
+def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(box: Mailbox) -> None:
     for bounce in ("nobody@byzanz.test", "bounce+1-aaaaaaaaaa@byzanz.test"):
         receive.receive(COMPLAINT.raw(box.reply, bounce), "", "complaints@byzanz.test", NOW)
     assert remembered() == []
@@ -688,7 +690,7 @@ def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(box: Desk) -> None:
 
 @one_database
 @pytest.mark.usefixtures("game")
-def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(box: Desk) -> None:
+def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(box: Mailbox) -> None:
     for number in range(3):
         box.write("sing", number=number, now=NOW + number * MINUTE)
     later = NOW + receive.RETENTION + MINUTE
@@ -699,7 +701,7 @@ def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(box: Desk) ->
 
 
 def test_much_that_came_in_is_forgotten_a_little_at_a_time(
-    box: Desk, monkeypatch: pytest.MonkeyPatch
+    box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receive, "PURGED_AT_ONCE", 2)
     for number in range(6):
@@ -709,8 +711,8 @@ def test_much_that_came_in_is_forgotten_a_little_at_a_time(
 
 
 @one_database
-def test_nobody_can_have_somebody_elses_mail_stopped(game: Table, box: Desk) -> None:
-    post()
+def test_nobody_can_have_somebody_elses_mail_stopped(game: Table, box: Mailbox) -> None:
+    send_and_return()
     number, _dash, proof = box.bounce.removeprefix("bounce+").partition("@")[0].partition("-")
     for forged in (f"{number}a-{proof}", f"1-{proof}", f"{number}-{'a' * 10}", f"{number}-{proof[::-1]}"):
         with pytest.raises(receive.NoSuchAddress):
@@ -735,7 +737,7 @@ def kept() -> tuple[str, str, int | None, str | None, int | None]:
 
 
 @one_database
-def test_what_became_of_a_reply_is_remembered_with_its_seat(game: Table, box: Desk) -> None:
+def test_what_became_of_a_reply_is_remembered_with_its_seat(game: Table, box: Mailbox) -> None:
     alice = (game.people[0], game.id, 0)
     assert box.write("pass", "order pass", number=1) == "2 of 2 lines carried out"
     assert kept() == ("reply", "2 of 2 lines carried out", *alice)
@@ -754,7 +756,7 @@ def test_what_became_of_a_reply_is_remembered_with_its_seat(game: Table, box: De
 
 
 @one_database
-def test_what_became_of_a_report_is_remembered_with_its_mail(game: Table, box: Desk) -> None:
+def test_what_became_of_a_report_is_remembered_with_its_mail(game: Table, box: Mailbox) -> None:
     nobody = (None, None, None)
     head = b"From: mailer-daemon@mx.example\nMessage-ID: <%d@mx>\n\n%b"
     assert receive.receive(head % (1, b"Hello."), "", box.bounce, NOW).startswith("no action taken: ")
@@ -770,7 +772,7 @@ def test_what_became_of_a_report_is_remembered_with_its_mail(game: Table, box: D
 
 
 @one_database
-def test_why_a_line_was_refused_is_stored_and_shown(game: Table, box: Desk) -> None:
+def test_why_a_line_was_refused_is_stored_and_shown(game: Table, box: Mailbox) -> None:
     play.moderate(game.id, "!pause", reason="x", person_id=outsider(), now=NOW)
     box.write("order pass every lot", "pass", "pass")
     with engine.reading() as session:
@@ -790,7 +792,7 @@ def test_why_a_line_was_refused_is_stored_and_shown(game: Table, box: Desk) -> N
 
 
 @one_database
-def test_an_answer_begins_with_the_first_move_it_played(game: Table, box: Desk) -> None:
+def test_an_answer_begins_with_the_first_move_it_played(game: Table, box: Mailbox) -> None:
     box.write("order tax best", "pass")
     with engine.reading() as session:
         mail = session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game.id)).one()
@@ -799,7 +801,7 @@ def test_an_answer_begins_with_the_first_move_it_played(game: Table, box: Desk) 
 
 @one_database
 @pytest.mark.usefixtures("game")
-def test_an_address_is_ours_by_its_form_and_domain_alone(box: Desk) -> None:
+def test_an_address_is_ours_by_its_form_and_domain_alone(box: Mailbox) -> None:
     local = box.reply.partition("@")[0]
     for ours in (box.reply, box.bounce, f"<{box.reply.upper()}>", f"complaints@{DOMAIN}"):
         assert receive.is_ours(ours), ours
@@ -808,7 +810,7 @@ def test_an_address_is_ours_by_its_form_and_domain_alone(box: Desk) -> None:
 
 
 @one_database
-def test_a_day_of_answers_is_counted_from_the_moment(game: Table, box: Desk) -> None:
+def test_a_day_of_answers_is_counted_from_the_moment(game: Table, box: Mailbox) -> None:
     with engine.transaction() as session:
         for number in range(receive.ANSWERS_A_DAY):
             at = NOW - timedelta(days=1) + (number > 0) * MINUTE
@@ -826,7 +828,9 @@ def test_a_day_of_answers_is_counted_from_the_moment(game: Table, box: Desk) -> 
 
 
 @one_database
-def test_a_database_that_is_away_makes_the_mail_server_try_again(app: Flask, game: Table, box: Desk) -> None:
+def test_a_database_that_is_away_makes_the_mail_server_try_again(
+    app: Flask, game: Table, box: Mailbox
+) -> None:
     raw = written("pass")
     with engine.db.engine.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE received RENAME TO away")
@@ -840,7 +844,7 @@ def test_a_database_that_is_away_makes_the_mail_server_try_again(app: Flask, gam
 
 @one_database
 @pytest.mark.usefixtures("game")
-def test_no_token_and_no_address_is_remembered(box: Desk) -> None:
+def test_no_token_and_no_address_is_remembered(box: Mailbox) -> None:
     box.write(f"pass {box.reply}")
     box.send(BOUNCED)
     kept = " ".join(f"{row.outcome} {row.digest}" for row in remembered())

@@ -13,7 +13,7 @@ from server.mail.incoming import bounces, reply
 from server.mail.text import quoted
 from server.store import log
 from tests.conftest import NOW
-from tests.support.cost import costs_at_most
+from tests.support.costs import costs_at_most
 
 ALICE = "alice@example.org"
 HEAD = b"From: <mailer-daemon@mx.example>\nSubject: x\nMIME-Version: 1.0\nContent-Type: "

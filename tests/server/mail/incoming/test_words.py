@@ -23,10 +23,9 @@ from server.store.facts import Fact
 from server.store.models import Block, LinkPurpose, Mute, Person, Presence, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
-from tests.support.letters import ALICE, answers, moves_of, post, remembered, with_replies
-from tests.support.mails import change, html_of, row, submit, text_of, words_of
-from tests.support.moderators import outsider
-from tests.support.same_texts import assert_same
+from tests.support.games import outsider
+from tests.support.mails import assert_same, change, html_of, row, submit, text_of, words_of
+from tests.support.sample_mails import ALICE, answers, moves_of, remembered, send_and_return, with_replies
 from tests.support.talk import HOUR, MINUTE, answer, letter, said, say, talk_mails
 
 Begin = Callable[..., Table]
@@ -55,7 +54,7 @@ def read_talk(text: str, name: str = "Alice") -> incoming_talk.Read:
 
 def to_alice(now: Any = NOW) -> list[str]:
     """Return the texts of the emails now sent to Alice."""
-    return [text_of(message) for message in post(now) if "alice" in str(message["To"])]
+    return [text_of(message) for message in send_and_return(now) if "alice" in str(message["To"])]
 
 
 # Reading
@@ -218,7 +217,7 @@ def test_what_closes_a_mail_is_left_out_unless_it_is_like_a_move(closing: str, m
 
 
 def test_words_and_a_move_in_one_reply(game: Table) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     assert answer(mail, "say Hello, all!\nbid olive1\nsay Your turn.", sender=ALICE) == (
         "1 of 1 lines carried out; words said to the table"
     )
@@ -233,7 +232,7 @@ def test_words_and_a_move_in_one_reply(game: Table) -> None:
 
 @one_database
 def test_words_alone_need_no_answer_and_tell_nothing_about_the_page(game: Table) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     change(Seat, (game.id, 0), autopilot=True)
     assert answer(mail, "say Hello.", sender=ALICE) == "words said to the table"
     assert said(game) == [(0, "Hello.")]
@@ -246,7 +245,7 @@ def test_words_alone_need_no_answer_and_tell_nothing_about_the_page(game: Table)
 @one_database
 @pytest.mark.parametrize("late", [True, False])
 def test_a_refused_move_does_not_swallow_the_words(game: Table, late: bool) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     if late:
         submit(game.id, 0, "pass")
     answer(mail, f"say Hello.\n{'bid olive1' if late else 'sing'}", sender=ALICE)
@@ -259,10 +258,10 @@ def test_a_refused_move_does_not_swallow_the_words(game: Table, late: bool) -> N
 
 @one_database
 def test_refused_words_do_not_swallow_the_move(game: Table) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     answer(mail, f"say {'x' * 600}\nbid olive1", sender=ALICE)
     assert (said(game), moves_of(game.id, 0)) == ([], ["bid olive1"])
-    (message,) = [message for message in post() if "alice" in str(message["To"])]
+    (message,) = [message for message in send_and_return() if "alice" in str(message["To"])]
     text = text_of(message)
     assert text.startswith("Your line was carried out.")
     assert (
@@ -274,7 +273,7 @@ def test_refused_words_do_not_swallow_the_move(game: Table) -> None:
 @one_database
 def test_an_answer_tells_what_was_said_since_the_turn_began(game: Table) -> None:
     say(game, 1, "Before the email.")
-    (mail,) = post()
+    (mail,) = send_and_return()
     say(game, 2, "After it.")
     answer(mail, "bid olive1", sender=ALICE)
     say(game, 3, "After the move.")
@@ -286,7 +285,7 @@ def test_an_answer_tells_what_was_said_since_the_turn_began(game: Table) -> None
 @one_database
 @pytest.mark.usefixtures("game")
 def test_refused_words_alone_are_answered() -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     assert answer(mail, f"say {'x' * 501}", sender=ALICE) == "words not said to the table"
     (text,) = to_alice()
     assert text.startswith("Nothing was said to the table: Write at most 500")
@@ -294,7 +293,7 @@ def test_refused_words_alone_are_answered() -> None:
 
 
 def test_a_hundred_copies_of_an_email_say_one_thing(game: Table) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     raw = letter("say Hello.\nbid olive1", sender=ALICE)
     done = {receive.receive(raw, ALICE, str(mail["Reply-To"]), NOW) for _ in range(100)}
     assert done == {"1 of 1 lines carried out; words said to the table", "seen before"}
@@ -308,7 +307,7 @@ def test_a_server_that_dies_in_between_says_it_once(game: Table, monkeypatch: py
     def dies(*_: object, **__: object) -> None:
         raise Dies
 
-    (mail,) = post()
+    (mail,) = send_and_return()
     raw = letter("say Hello.\nbid olive1", sender=ALICE)
     for where in ("server.mail.incoming.commands.carry_out", "server.mail.incoming.receive._finish"):
         with monkeypatch.context() as doomed:
@@ -322,7 +321,7 @@ def test_a_server_that_dies_in_between_says_it_once(game: Table, monkeypatch: py
 
 @one_database
 def test_only_the_player_can_speak_and_no_machine(game: Table) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     answer(mail, "say Hello.\npass", sender="bob@example.org")
     for head in ("Auto-Submitted: auto-replied\n", "Precedence: auto_reply\n", "X-Autoreply: yes\n"):
         receive.receive(letter("say Hello.", sender=ALICE, head=head), ALICE, str(mail["Reply-To"]), NOW)
@@ -335,7 +334,7 @@ def test_only_the_player_can_speak_and_no_machine(game: Table) -> None:
 
 @one_database
 def test_a_reply_that_may_mean_two_things_does_nothing(game: Table) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     answer(mail, f"{LONG}\npass", sender=ALICE)
     assert (said(game), moves_of(game.id, 0)) == ([], [])
     (text,) = to_alice()
@@ -346,7 +345,7 @@ def test_a_reply_that_may_mean_two_things_does_nothing(game: Table) -> None:
 
 @one_database
 def test_a_days_words_by_mail_have_an_end(game: Table) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     for number in range(talk.A_DAY + 1):
         answer(mail, f"say {number}", sender=ALICE)
     assert len(said(game)) == talk.A_DAY
@@ -358,7 +357,7 @@ def test_a_days_words_by_mail_have_an_end(game: Table) -> None:
 def test_words_are_for_all_games_running_or_over(app: Flask, table: Begin, slug: str) -> None:
     with_replies(app)
     game = table(SEATS[slug], slug=slug)
-    mail = next(message for message in post() if "alice" in str(message["To"]))
+    mail = next(message for message in send_and_return() if "alice" in str(message["To"]))
     answer(mail, "say Hello.", sender=ALICE)
     play.moderate(game.id, "!abandon", reason="x", person_id=outsider(), now=NOW)
     answer(mail, "say Good game.", sender=ALICE)
@@ -367,7 +366,7 @@ def test_words_are_for_all_games_running_or_over(app: Flask, table: Begin, slug:
 
 @one_database
 def test_a_word_by_mail_moves_no_clock(game: Table) -> None:
-    (mail,) = post()
+    (mail,) = send_and_return()
     with engine.reading() as session:
         before = session.get_one(Turn, (game.id, 0))
     answer(mail, "say Hello.", sender=ALICE, now=NOW + MINUTE)
@@ -383,9 +382,13 @@ def test_a_word_by_mail_moves_no_clock(game: Table) -> None:
 def talk_mail(game: Table, seat: int = 0) -> Any:
     """Let Bob say something, and return the email about it to another player who wants to hear at once."""
     change(Person, game.people[seat], talk="once")
-    post()
+    send_and_return()
     say(game, 1, "What about you?")
-    (mail,) = [message for message in post(NOW + 3 * MINUTE) if str(message["Reply-To"]).startswith("talk+")]
+    (mail,) = [
+        message
+        for message in send_and_return(NOW + 3 * MINUTE)
+        if str(message["Reply-To"]).startswith("talk+")
+    ]
     return mail
 
 
@@ -405,7 +408,7 @@ def test_a_move_sent_to_the_table_by_mistake_shows_no_cards(game: Table) -> None
     mail = talk_mail(game)
     answer(mail, "bid olive1", sender=ALICE)
     assert (len(said(game)), moves_of(game.id, 0)) == (1, [])
-    (message,) = [each for each in post() if "alice" in str(each["To"])]
+    (message,) = [each for each in send_and_return() if "alice" in str(each["To"])]
     text = text_of(message)
     assert text.startswith(
         "“bid olive1” reads like a move, but everyone at the table reads replies to this address."
@@ -433,7 +436,7 @@ def test_strangers_and_machines_cannot_speak_there(game: Table) -> None:
 def test_a_mail_that_is_no_answer_is_answered_and_not_said(game: Table) -> None:
     mail = talk_mail(game)
     change(Person, game.people[0], unreachable=Fact("not_delivered"))
-    post()
+    send_and_return()
     for number, subject in enumerate(("Nav uz vietas", "Poza domem", "")):
         raw = letter("Esmu prom. Byzanz, hello.", sender=ALICE).replace(
             b"Subject: Re: Byzanz", f"Subject: {subject}".encode()
@@ -465,7 +468,7 @@ def test_a_link_revoked_at_that_moment_says_nothing(game: Table, monkeypatch: py
 
 @one_database
 def test_the_token_of_an_address_does_nothing_at_the_other(game: Table) -> None:
-    (turn,) = post()
+    (turn,) = send_and_return()
     mail = talk_mail(game)
     for message, other in ((turn, "talk"), (mail, "play")):
         local = str(message["Reply-To"]).partition("+")[2]
@@ -489,7 +492,7 @@ def test_the_token_of_an_address_does_nothing_at_the_other(game: Table) -> None:
 def test_an_answer_to_talk_goes_out_from_the_address_of_talk_even_when_it_is_a_turn(game: Table) -> None:
     mail = talk_mail(game)
     answer(mail, "x" * 600, sender=ALICE)
-    (message,) = [each for each in post(NOW + HOUR) if each["Auto-Submitted"] == "auto-replied"]
+    (message,) = [each for each in send_and_return(NOW + HOUR) if each["Auto-Submitted"] == "auto-replied"]
     assert message["Reply-To"] == mail["Reply-To"]
 
 

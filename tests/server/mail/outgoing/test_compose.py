@@ -33,12 +33,12 @@ from server.play import positions, turns
 from server.store import engine, links, models, outbox, people
 from server.store.models import Alert, Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NAMES, NOW, Table
-from tests.support.busy_table import elsewhere
-from tests.support.letters import with_replies
-from tests.support.mail_servers import FaultyServer, Pigeons, received
+from tests.support.games import outsider
+from tests.support.mail_servers import FakeMailer, FaultyServer, received
 from tests.support.mails import (
     MINUTE,
     Begin,
+    assert_same,
     awaited,
     body_of,
     bold_move,
@@ -46,24 +46,24 @@ from tests.support.mails import (
     html_of,
     message_id,
     one_database,
-    post,
     queue,
     row,
+    send_waiting,
     statuses,
     submit,
     text_of,
     the_mail,
     words_of,
 )
-from tests.support.moderators import outsider
-from tests.support.same_texts import assert_same
+from tests.support.neighbour_game import elsewhere
+from tests.support.sample_mails import with_replies
 
 # The turn mail
 
 
 def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
     game = table(4)
-    (message,) = post()
+    (message,) = send_waiting()
     text = text_of(message)
     parts = [
         "Bid for the lot, or pass.\nMove by Tue 3 Mar, 10:00 (UTC).\n",
@@ -92,7 +92,7 @@ def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
 @one_database
 def test_its_headers_thread_and_let_people_leave_with_one_click(table: Begin) -> None:
     game = table(4)
-    (message,) = post()
+    (message,) = send_waiting()
     assert message["Subject"] == "Byzanz: The Golden Horn"
     assert message["From"] == "Byzanz <games@byzanz.test>"
     assert message["To"] == "Alice <alice@example.org>"
@@ -107,7 +107,7 @@ def test_its_headers_thread_and_let_people_leave_with_one_click(table: Begin) ->
 
 def test_the_link_to_leave_switches_the_mails_of_that_game_off(table: Begin, client) -> None:
     table(4)
-    (message,) = post()
+    (message,) = send_waiting()
     address = message["List-Unsubscribe"].strip("<>").removeprefix("https://byzanz.test")
     assert client.get(address).status_code == 200
     assert not row(Seat, ("g1", 0)).silent
@@ -122,7 +122,7 @@ def test_the_link_to_leave_switches_the_mails_of_that_game_off(table: Begin, cli
 def test_ids_and_links_stand_on_one_line_and_are_not_encoded(table: Begin, app: Flask, base: str) -> None:
     app.config["BYZANZ"] = app.config["BYZANZ"].model_copy(update={"base_url": base})
     table(4)
-    (message,) = post()
+    (message,) = send_waiting()
     raw = message.as_bytes().decode("ascii")
     for name in ("In-Reply-To", "References", "Message-ID", "List-Unsubscribe"):
         assert f"\r\n{name}: {message[name]}\r\n" in raw
@@ -139,7 +139,7 @@ def test_every_copy_of_a_mail_has_the_same_id_and_no_two_mails_share_one() -> No
 def test_the_moment_printed_is_the_moment_it_is_due(table: Begin) -> None:
     table(4)
     later = NOW + timedelta(hours=2, seconds=12)
-    (message,) = post(later)
+    (message,) = send_waiting(later)
     turn = row(Turn, ("g1", 0))
     assert turn.started_at == later
     assert turn.due_at == datetime(2026, 3, 3, 12, 1, tzinfo=UTC)
@@ -152,17 +152,17 @@ def test_a_reader_without_a_language_gets_the_organisers(table: Begin) -> None:
     game = table(4)
     change(Person, game.people[0], language="de")
     submit(game.id, 0, "pass")
-    (bobs,) = post()
+    (bobs,) = send_waiting()
     assert '<html lang="de">' in html_of(bobs)
 
 
 def test_the_table_has_a_time_zone_and_a_persons_own_goes_before_it(table: Begin) -> None:
     game = table(4)
     change(Game, game.id, time_zone="Europe/Berlin")
-    assert "Tue 3 Mar, 11:00 (Berlin)" in text_of(post()[0])
+    assert "Tue 3 Mar, 11:00 (Berlin)" in text_of(send_waiting()[0])
     change(Person, game.people[1], time_zone="America/New_York")
     submit(game.id, 0, "pass")
-    assert "Tue 3 Mar, 05:00 (New York)" in text_of(post()[0])
+    assert "Tue 3 Mar, 05:00 (New York)" in text_of(send_waiting()[0])
 
 
 @one_database
@@ -170,7 +170,7 @@ def test_the_html_is_well_formed_loads_nothing_and_says_the_same(table: Begin) -
     game = table(4)
     seen = set()
     for _ in range(60):
-        for message in post():
+        for message in send_waiting():
             text, html = text_of(message), html_of(message)
             html5lib.HTMLParser(strict=True).parse(html)
             assert not re.search(r"<(img|link|script|iframe|object)|url\(|@import|src=", html, re.IGNORECASE)
@@ -202,7 +202,7 @@ def test_of_many_sales_the_best_are_listed(app: Flask) -> None:
 @one_database
 def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
     table(4)
-    (message,) = post()
+    (message,) = send_waiting()
     with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, "g1"))
     hand = position.rules.view(position.state, 0).hand
@@ -216,7 +216,7 @@ def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
 @one_database
 def test_nobody_elses_hand_is_in_a_mail(table: Begin) -> None:
     table(3)
-    (message,) = post()
+    (message,) = send_waiting()
     with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, "g1"))
     view = position.rules.view(position.state, 0)
@@ -230,7 +230,7 @@ def test_only_what_came_after_ones_own_last_move_is_told(table: Begin) -> None:
     game = table(3)
     for seat in (0, 1, 2):
         submit(game.id, seat, bold_move(game.id, seat))
-    (message,) = post()
+    (message,) = send_waiting()
     assert message["To"] == "Alice <alice@example.org>"
     text = text_of(message)
     assert "Since your last move" not in text  # the news say it all
@@ -264,7 +264,7 @@ def test_a_name_cannot_add_a_header_or_a_tag(table: Begin, name: str) -> None:
     change(Person, game.people[0], name=name[:40])
     change(Seat, (game.id, 1), name=name[:40])
     change(Game, game.id, name=name[:60])
-    (message,) = post()
+    (message,) = send_waiting()
     check_headers(message, name[:40], "alice@example.org")
     html5lib.HTMLParser(strict=True).parse(html_of(message))
     assert "<script>" not in html_of(message)
@@ -317,7 +317,7 @@ def details(kind: str) -> dict[str, Any]:
 )
 def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kind: str) -> None:
     game = table(4)
-    post()
+    send_waiting()
     submit(game.id, 0, "pass")
     play.moderate(game.id, "!pause", reason="a look into it", person_id=outsider(), now=NOW)
     if kind == "over":
@@ -327,7 +327,7 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
             mail.status = "dropped"
     seq = 3 if kind == "act" else 2
     queue(kind, game.people[0], game_id=game.id, seat=0, seq=seq, details=details(kind))
-    (message,) = post()
+    (message,) = send_waiting()
     assert message["Subject"] == "Byzanz: The Golden Horn"
     assert message["References"] == f"<{game.id}.table@byzanz.test>"
     html5lib.HTMLParser(strict=True).parse(html_of(message))
@@ -371,7 +371,7 @@ def test_mails_before_the_beginning(
     change(Game, game.id, status=status, started_at=None)
     change(Seat, (game.id, 1), status=seat_status)
     queue(kind, game.people[1], game_id=game.id, seat=1)
-    (message,) = post()
+    (message,) = send_waiting()
     assert words in text_of(message)
     assert f"\nhttps://byzanz.test{path}" in text_of(message)
     assert_same(text_of(message), words_of(html_of(message)))
@@ -383,7 +383,7 @@ def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe() -> None:
     with engine.transaction() as session:
         people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
     login.mail_sign_in("Ann@Example.org", NOW)
-    (message,) = post()
+    (message,) = send_waiting()
     (address,) = re.findall(r"https://byzanz\.test/s/[a-z2-7]{26}", text_of(message))
     assert login.redeem(address[-26:], NOW) is not None
     assert "List-Unsubscribe" not in message
@@ -405,9 +405,9 @@ def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe() -> None:
 )
 def test_the_organiser_learns_how_to_find_a_substitute(table: Begin, why: str, says: str) -> None:
     game = table(4)
-    post()
+    send_waiting()
     queue("vacant", game.people[0], game_id=game.id, details={"name": "Bob", "why": why})
-    (message,) = post()
+    (message,) = send_waiting()
     text = text_of(message)
     assert f"{says}\n\nYour page for this game:\nhttps://byzanz.test/o/" in text
     assert ">Your page for this game</a>" in html_of(message)
@@ -420,10 +420,10 @@ def test_the_organiser_learns_how_to_find_a_substitute(table: Begin, why: str, s
 @pytest.mark.parametrize("kind", ["vacant", "refused"])
 def test_only_the_organiser_gets_the_organisers_link(table: Begin, kind: str) -> None:
     game = table(4)
-    post()
+    send_waiting()
     for seat in (0, 2):  # the table is Alice's
         queue(kind, game.people[seat], key=f"{kind}:{seat}", game_id=game.id, details=details(kind))
-    assert {str(message["To"]): "/o/" in text_of(message) for message in post()} == {
+    assert {str(message["To"]): "/o/" in text_of(message) for message in send_waiting()} == {
         "Alice <alice@example.org>": True,
         "Charlie <charlie@example.org>": False,
     }
@@ -436,14 +436,14 @@ def test_an_answer_goes_out_from_the_address_of_the_open_turn_or_of_its_question
 ) -> None:
     with_replies(app)
     game = table(4)
-    (turn,) = post()
+    (turn,) = send_waiting()
     with engine.transaction() as session:
         used = links.issue(session, LinkPurpose.REPLY, game.people[seat], NOW, game.id, seq=7)
         used.revoked_at = NOW if revoked else None
         address = links.reply_address(used)
     given = {"lines": [], "reply": used.id}
     queue("answer", game.people[seat], game_id=game.id, seat=seat, details=given)
-    (message,) = post()
+    (message,) = send_waiting()
     expected = turn["Reply-To"] if seat == 0 else None if revoked else address
     assert message["Reply-To"] == expected
 
@@ -459,14 +459,14 @@ def test_there_is_a_template_for_every_kind_that_is_checked(app: Flask) -> None:
 def test_a_turn_that_was_answered_meanwhile_is_not_mailed(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
-    assert [str(message["To"]) for message in post()] == ["Bob <bob@example.org>"]
+    assert [str(message["To"]) for message in send_waiting()] == ["Bob <bob@example.org>"]
     assert statuses()[f"turn:{game.id}:0:1"] == "dropped"
 
 
 def test_a_person_who_moved_before_hand_is_not_told_of_it_at_the_last_moment(table: Begin) -> None:
     game = table(4)
 
-    class Quick(Pigeons):
+    class Quick(FakeMailer):
         """A player moves while the email is being sent."""
 
         def send(self, message: Message) -> None:
@@ -484,7 +484,7 @@ def test_a_person_who_moved_before_hand_is_not_told_of_it_at_the_last_moment(tab
 def test_silence_is_kept_and_the_clock_runs_without_a_mail(table: Begin, whole: bool) -> None:
     game = table(4)
     change(Person, game.people[0], silent=True) if whole else change(Seat, (game.id, 0), silent=True)
-    assert post() == []
+    assert send_waiting() == []
     turn = row(Turn, (game.id, 0))
     assert turn.started_at == NOW
     assert turn.due_at == NOW + timedelta(days=1)
@@ -495,22 +495,22 @@ def test_silence_does_not_stop_what_was_asked_for(table: Begin) -> None:
     change(Person, game.people[0], silent=True)
     queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
     login.mail_sign_in("alice@example.org", NOW)
-    assert len(post()) == 2
+    assert len(send_waiting()) == 2
 
 
 def test_a_paused_game_mails_no_turn(table: Begin) -> None:
     game = table(4)
     play.moderate(game.id, "!pause", reason="a break", person_id=outsider(), now=NOW)
-    assert {text_of(message).split("\n")[0] for message in post()} == {
+    assert {text_of(message).split("\n")[0] for message in send_waiting()} == {
         "A moderator pauses the game. “a break”"
     }
 
 
 def test_a_reminder_says_the_same_moment_as_the_mail_before(table: Begin) -> None:
     game = table(4)
-    post()
+    send_waiting()
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
-    (message,) = post(NOW + timedelta(hours=20))
+    (message,) = send_waiting(NOW + timedelta(hours=20))
     assert text_of(message).startswith(
         "Alice, the others are waiting for you: Bid for the lot, or pass.\nMove by Tue 3 Mar, 10:00 (UTC)."
     )
@@ -519,9 +519,9 @@ def test_a_reminder_says_the_same_moment_as_the_mail_before(table: Begin) -> Non
 
 def test_a_reminder_after_the_time_is_dropped(table: Begin) -> None:
     game = table(4)
-    post()
+    send_waiting()
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
-    assert post(NOW + timedelta(hours=24)) == []
+    assert send_waiting(NOW + timedelta(hours=24)) == []
 
 
 @pytest.mark.usefixtures("app")
@@ -532,7 +532,7 @@ def test_a_used_sign_in_link_is_not_mailed() -> None:
     with engine.reading() as session:
         token = links.token(session.scalars(select(Link).where(Link.purpose == "signin")).one())
     assert login.redeem(token, NOW)
-    assert post(NOW + MINUTE) == []
+    assert send_waiting(NOW + MINUTE) == []
 
 
 # What sending sets going
@@ -552,13 +552,13 @@ def test_a_mail_put_off_starts_no_clock_and_goes_out_later_with_the_same_id(tabl
 
 def test_while_no_mail_server_is_there_play_goes_on_and_all_mail_waits(table: Begin) -> None:
     game = table(4)
-    down = Pigeons(*[TemporaryFailure("no connection", connection_lost=True) for _ in range(50)])
+    down = FakeMailer(*[TemporaryFailure("no connection", connection_lost=True) for _ in range(50)])
     for hour in range(30):
         deliver.deliver(NOW + timedelta(hours=hour), down)
     submit(game.id, 0, "pass")
     assert down.sent == []
     assert statuses() == {f"turn:{game.id}:0:1": "waiting", f"turn:{game.id}:1:2": "waiting"}
-    messages = post(NOW + timedelta(hours=31))
+    messages = send_waiting(NOW + timedelta(hours=31))
     assert [str(message["To"]) for message in messages] == ["Bob <bob@example.org>"]
 
 
@@ -566,11 +566,11 @@ def test_a_lost_connection_spares_the_rest_of_the_batch(table: Begin) -> None:
     game = table(4)
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
-    pigeons = Pigeons(TemporaryFailure("reset", connection_lost=True))
-    deliver.deliver(NOW, pigeons)
-    assert pigeons.sent == []
-    deliver.deliver(NOW, pigeons)  # the others are due as before, the first one waits a little
-    assert len(pigeons.sent) == 4
+    fake_mailer = FakeMailer(TemporaryFailure("reset", connection_lost=True))
+    deliver.deliver(NOW, fake_mailer)
+    assert fake_mailer.sent == []
+    deliver.deliver(NOW, fake_mailer)  # the others are due as before, the first one waits a little
+    assert len(fake_mailer.sent) == 4
 
 
 @pytest.mark.parametrize("lasts", [False, True])
@@ -590,23 +590,23 @@ def test_a_database_that_does_not_take_the_mark_spares_the_rest_of_the_batch(
 
     marked = outbox.mark_sent
     monkeypatch.setattr(outbox, "mark_sent", mark_sent)
-    pigeons = Pigeons()
+    fake_mailer = FakeMailer()
     if lasts:
         with pytest.raises(OperationalError):
-            deliver.deliver(NOW, pigeons)
+            deliver.deliver(NOW, fake_mailer)
         assert len(marks) == 2
         monkeypatch.setattr(outbox, "mark_sent", marked)
-    deliver.deliver(NOW, pigeons)
-    assert len(pigeons.sent) == 4
+    deliver.deliver(NOW, fake_mailer)
+    assert len(fake_mailer.sent) == 4
 
 
 def test_one_recipients_4xx_does_not_hold_up_the_others(table: Begin) -> None:
     game = table(4)
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
-    pigeons = Pigeons(TemporaryFailure("451 mailbox busy"))
-    deliver.deliver(NOW, pigeons)
-    assert len(pigeons.sent) == 4
+    fake_mailer = FakeMailer(TemporaryFailure("451 mailbox busy"))
+    deliver.deliver(NOW, fake_mailer)
+    assert len(fake_mailer.sent) == 4
 
 
 def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Begin) -> None:
@@ -614,13 +614,13 @@ def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Beg
     submit(game.id, 0, "pass")
     with engine.transaction() as session:
         people.get_or_create(session, "mod@example.org", "Mo", NOW).moderator = True
-    pigeons = Pigeons(PermanentFailure("550 5.1.1 no such user"))
-    deliver.deliver(NOW, pigeons)
+    fake_mailer = FakeMailer(PermanentFailure("550 5.1.1 no such user"))
+    deliver.deliver(NOW, fake_mailer)
     turn = row(Turn, (game.id, 1))
     assert turn.refused == quoted("550 5.1.1 no such user")
     assert turn.due_at is None
     assert row(Person, game.people[1]).unreachable == quoted("550 5.1.1 no such user")
-    told = {str(message["To"]) for message in post(NOW + MINUTE)}
+    told = {str(message["To"]) for message in send_waiting(NOW + MINUTE)}
     assert told == {"Alice <alice@example.org>", "Mo <mod@example.org>"}
     assert statuses()[f"turn:{game.id}:1:2"] == "failed"
     with engine.reading() as session:
@@ -630,23 +630,23 @@ def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Beg
 
 def test_a_refused_reminder_stops_a_clock_that_runs(table: Begin) -> None:
     game = table(4)
-    post()
+    send_waiting()
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
-    deliver.deliver(NOW + timedelta(hours=20), Pigeons(PermanentFailure("550 gone")))
+    deliver.deliver(NOW + timedelta(hours=20), FakeMailer(PermanentFailure("550 gone")))
     assert row(Turn, (game.id, 0)).due_at is None
 
 
 def test_a_mail_that_comes_back_before_it_is_marked_as_sent_starts_no_clock(table: Begin) -> None:
     game = table(4)
     mail = the_mail(game)
-    pigeons = Pigeons()
+    fake_mailer = FakeMailer()
 
     def send_and_return(message: Message) -> None:
-        pigeons.sent.append(received(message))
+        fake_mailer.sent.append(received(message))
         assert deliverability.handle_bounce(mail.id, quoted("550 gone"), NOW) is not None
 
-    pigeons.send = send_and_return  # type: ignore[method-assign]
-    deliver.deliver(NOW, pigeons)
+    fake_mailer.send = send_and_return  # type: ignore[method-assign]
+    deliver.deliver(NOW, fake_mailer)
     turn = row(Turn, (game.id, 0))
     assert (turn.refused, turn.started_at, turn.due_at) == (quoted("550 gone"), None, None)
     returned = row(Mail, mail.id)
@@ -658,7 +658,7 @@ def test_no_mail_starts_a_clock_that_stands_for_another_that_came_back(table: Be
     game = table(4)
     change(Turn, (game.id, 0), refused=quoted("550 gone"), refused_at=NOW)
     change(Seat, (game.id, 0), silent=not wanted)
-    post()
+    send_waiting()
     turn = row(Turn, (game.id, 0))
     assert (turn.refused, turn.started_at, turn.due_at) == (quoted("550 gone"), None, None)
 
@@ -666,16 +666,16 @@ def test_no_mail_starts_a_clock_that_stands_for_another_that_came_back(table: Be
 def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
-    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no"), PermanentFailure("550 no")))
-    deliver.deliver(NOW + MINUTE, Pigeons(PermanentFailure("550 no")))
-    assert post(NOW + timedelta(days=1)) == []
+    deliver.deliver(NOW, FakeMailer(PermanentFailure("550 no"), PermanentFailure("550 no")))
+    deliver.deliver(NOW + MINUTE, FakeMailer(PermanentFailure("550 no")))
+    assert send_waiting(NOW + timedelta(days=1)) == []
 
 
 def test_a_link_that_a_moderator_sends_is_not_to_be_ignored(table: Begin) -> None:
     game = table(4)
-    post()
+    send_waiting()
     play.moderate(game.id, "!link 0", reason="it leaked", person_id=outsider(), now=NOW)
-    (text,) = [text for text in map(text_of, post()) if "a moderator sends you your link" in text]
+    (text,) = [text for text in map(text_of, send_waiting()) if "a moderator sends you your link" in text]
     assert "Use this one from now on" in text
     assert "ignore this email" not in text
 
@@ -684,9 +684,9 @@ def test_the_email_of_an_undo_names_the_move_and_says_what_comes_now(table: Begi
     game = table(4)
     submit(game.id, 0, "pass")
     submit(game.id, 1, "pass")
-    post()
+    send_waiting()
     play.moderate(game.id, "!void 3", reason="by mistake", person_id=outsider(), now=NOW)
-    found = {str(message["To"]): text_of(message) for message in post()}
+    found = {str(message["To"]): text_of(message) for message in send_waiting()}
     text = found["Alice <alice@example.org>"]
     assert (
         "Undone, with all that followed: Bob passes.\nThe game is paused until a moderator resumes it" in text
@@ -697,9 +697,9 @@ def test_the_email_of_an_undo_names_the_move_and_says_what_comes_now(table: Begi
 def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
-    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no")))
+    deliver.deliver(NOW, FakeMailer(PermanentFailure("550 no")))
     queue("act", game.people[1], game_id=game.id, seat=1, seq=2)
-    post(NOW + MINUTE)
+    send_waiting(NOW + MINUTE)
     assert row(Person, game.people[1]).unreachable is None
     with engine.reading() as session:
         assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
@@ -707,55 +707,57 @@ def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
 
 def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
     game = table(4)
-    deliver.deliver(NOW, Pigeons(TemporaryFailure("535 bad password", connection_lost=True, our_fault=True)))
+    deliver.deliver(
+        NOW, FakeMailer(TemporaryFailure("535 bad password", connection_lost=True, our_fault=True))
+    )
     assert row(Person, game.people[0]).unreachable is None
     with engine.reading() as session:
         (alarm,) = session.scalars(select(Alert))
     assert (alarm.key, alarm.cleared_at) == ("mail-settings", None)
-    post(NOW + MINUTE)
+    send_waiting(NOW + MINUTE)
     assert row(Alert, alarm.id).cleared_at == NOW + MINUTE
 
 
 def test_a_mail_that_waits_for_a_day_raises_an_alarm_and_goes_on_trying(table: Begin) -> None:
     mail = the_mail(table(4))
-    deliver.deliver(NOW, Pigeons(TemporaryFailure("451 busy")))
+    deliver.deliver(NOW, FakeMailer(TemporaryFailure("451 busy")))
     with engine.reading() as session:
         assert session.scalar(select(Alert)) is None
-    deliver.deliver(NOW + timedelta(hours=25), Pigeons(TemporaryFailure("451 busy")))
+    deliver.deliver(NOW + timedelta(hours=25), FakeMailer(TemporaryFailure("451 busy")))
     with engine.reading() as session:
         assert session.scalars(select(Alert)).one().key == f"mail-late:{mail.id}"
-    assert len(post(NOW + timedelta(hours=26))) == 1
+    assert len(send_waiting(NOW + timedelta(hours=26))) == 1
 
 
 def test_a_mailer_that_dies_after_the_server_accepted_sends_one_more_copy_with_the_same_id(
     table: Begin,
 ) -> None:
     table(4)
-    pigeons = Pigeons()
+    fake_mailer = FakeMailer()
 
     class Dies(BaseException):
         """Simulate kill -9 as far as the database can tell."""
 
     def send_and_die(message: Message) -> None:
-        pigeons.sent.append(received(message))
+        fake_mailer.sent.append(received(message))
         raise Dies
 
-    doomed = Pigeons()
+    doomed = FakeMailer()
     doomed.send = send_and_die  # type: ignore[method-assign]
     with pytest.raises(Dies):
         deliver.deliver(NOW, doomed)
-    assert deliver.deliver(NOW + MINUTE, pigeons) == 0
-    assert deliver.deliver(NOW + outbox.LEASE, pigeons) == 1
-    first, second = pigeons.sent
+    assert deliver.deliver(NOW + MINUTE, fake_mailer) == 0
+    assert deliver.deliver(NOW + outbox.LEASE, fake_mailer) == 1
+    first, second = fake_mailer.sent
     assert first["Message-ID"] == second["Message-ID"]
-    assert deliver.deliver(NOW + 9 * outbox.LEASE, pigeons) == 0
+    assert deliver.deliver(NOW + 9 * outbox.LEASE, fake_mailer) == 0
 
 
 def test_a_game_that_does_not_replay_holds_up_no_other(table: Begin) -> None:
     broken = table(4)
     good = table(4, game_id="g2")
     change(models.Game, broken.id, rules=99)
-    assert [message["References"] for message in post()] == [f"<{good.id}.table@byzanz.test>"]
+    assert [message["References"] for message in send_waiting()] == [f"<{good.id}.table@byzanz.test>"]
     assert statuses()[f"turn:{broken.id}:0:1"] == "waiting"
     with engine.reading() as session:
         assert session.scalars(select(Alert)).one().game_id == broken.id
@@ -764,9 +766,9 @@ def test_a_game_that_does_not_replay_holds_up_no_other(table: Begin) -> None:
 def test_the_mails_of_a_game_that_is_set_aside_wait_until_it_is_mended(table: Begin) -> None:
     game = table(4)
     change(Game, game.id, quarantine=quoted("a fault"))
-    assert post() == []
+    assert send_waiting() == []
     change(Game, game.id, quarantine=None)
-    assert len(post(NOW + MINUTE)) == 1
+    assert len(send_waiting(NOW + MINUTE)) == 1
 
 
 def test_a_slow_batch_ends_before_its_lease_does(table: Begin) -> None:
@@ -774,19 +776,21 @@ def test_a_slow_batch_ends_before_its_lease_does(table: Begin) -> None:
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
     seconds = iter([0.0, 0.0, 200.0, 400.0, 600.0])
-    pigeons = Pigeons()
-    deliver.deliver(NOW, pigeons, steady=lambda: next(seconds))
-    assert [message["Date"].datetime for message in pigeons.sent] == [NOW, NOW + timedelta(seconds=200)]
-    assert len(post(NOW + MINUTE)) == 3
+    fake_mailer = FakeMailer()
+    deliver.deliver(NOW, fake_mailer, steady=lambda: next(seconds))
+    assert [message["Date"].datetime for message in fake_mailer.sent] == [NOW, NOW + timedelta(seconds=200)]
+    assert len(send_waiting(NOW + MINUTE)) == 3
 
 
 def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.LogCaptureFixture) -> None:
     game = table(4)
     caplog.set_level(logging.DEBUG)
     token = game.tokens[0]
-    deliver.deliver(NOW, Pigeons(TemporaryFailure(f"451 con\x00tent https://byzanz.test/t/{token} refused")))
-    deliver.deliver(NOW + MINUTE, Pigeons(PermanentFailure(f"554 spam: https://byzanz.test/t/{token}")))
-    post(NOW + 2 * MINUTE)
+    deliver.deliver(
+        NOW, FakeMailer(TemporaryFailure(f"451 con\x00tent https://byzanz.test/t/{token} refused"))
+    )
+    deliver.deliver(NOW + MINUTE, FakeMailer(PermanentFailure(f"554 spam: https://byzanz.test/t/{token}")))
+    send_waiting(NOW + 2 * MINUTE)
     assert token not in caplog.text
     with engine.reading() as session:
         rows = [json.dumps([str(mail.error), mail.details]) for mail in session.scalars(select(Mail))]
@@ -796,10 +800,12 @@ def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.L
 
 def test_a_mail_that_gets_through_mails_every_stopped_turn_again(table: Begin) -> None:
     games = [table(4, game_id="one"), table(4, game_id="two")]
-    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no such user"), PermanentFailure("550 no such user")))
+    deliver.deliver(
+        NOW, FakeMailer(PermanentFailure("550 no such user"), PermanentFailure("550 no such user"))
+    )
     assert [row(Turn, (game.id, 0)).refused for game in games] == [quoted("550 no such user")] * 2
     queue("signin", games[0].people[0], key="signin:9", details=_sign_in(games[0].people[0]))
-    assert len(post(NOW + MINUTE)) == 3
+    assert len(send_waiting(NOW + MINUTE)) == 3
     for game in games:
         turn = row(Turn, (game.id, 0))
         assert turn.refused is None
@@ -815,14 +821,14 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
     table: Begin, monkeypatch: pytest.MonkeyPatch, mended: str
 ) -> None:
     game = table(4)
-    deliver.deliver(NOW, Pigeons(PermanentFailure("550 gone")))
+    deliver.deliver(NOW, FakeMailer(PermanentFailure("550 gone")))
 
     def mend(at: datetime) -> None:
         if mended == "asked":
             deliverability.mark_reachable(game.people[0], at)
         else:
             queue("cancelled", game.people[0], key=f"at {at}", game_id=game.id, details={"why": "cancelled"})
-            post(at)
+            send_waiting(at)
 
     with monkeypatch.context() as doomed:
         doomed.setattr("server.play.running.mail_turn", lambda *_, **_more: (_ for _ in ()).throw(Dies))
@@ -830,7 +836,7 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
             mend(NOW + MINUTE)
     assert row(Person, game.people[0]).unreachable is not None  # the page goes on to offer another try
     mend(NOW + 2 * MINUTE)
-    post(NOW + 2 * MINUTE)
+    send_waiting(NOW + 2 * MINUTE)
     turn = row(Turn, (game.id, 0))
     assert (turn.refused, turn.started_at) == (None, NOW + 2 * MINUTE)
     assert row(Person, game.people[0]).unreachable is None
@@ -840,7 +846,7 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
 
 def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(table: Begin) -> None:
     game = table(4)
-    post()
+    send_waiting()
     assert not deliverability.mark_reachable(game.people[0], NOW)
     change(Turn, (game.id, 0), refused=quoted("550 gone"), refused_at=NOW)
     assert deliverability.mark_reachable(game.people[0], NOW + MINUTE)
@@ -861,9 +867,9 @@ def test_a_clock_begins_anew_once_when_its_mail_came_back(table: Begin) -> None:
     game = table(4)
     change(Seat, (game.id, 0), bank=7200)
     change(Turn, (game.id, 0), bank=7200)
-    post()
+    send_waiting()
     come_back(NOW + timedelta(hours=20))
-    (message,) = post(NOW + timedelta(hours=30))
+    (message,) = send_waiting(NOW + timedelta(hours=30))
     assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=56)
     assert "Wed 4 Mar, 16:00" in text_of(message)
     assert (row(Turn, (game.id, 0)).bank, row(Turn, (game.id, 0)).anew) == (7200, True)
@@ -872,9 +878,9 @@ def test_a_clock_begins_anew_once_when_its_mail_came_back(table: Begin) -> None:
 def test_a_second_bounce_in_a_turn_stops_nothing(table: Begin) -> None:
     game = table(4)
     change(Turn, (game.id, 0), anew=True)
-    post()
+    send_waiting()
     come_back(NOW + timedelta(hours=20))
-    assert post(NOW + timedelta(hours=30)) == []
+    assert send_waiting(NOW + timedelta(hours=30)) == []
     turn = row(Turn, (game.id, 0))
     assert (turn.refused, turn.due_at) == (None, NOW + timedelta(hours=24))
     assert row(Seat, (game.id, 0)).bounces == 0
@@ -883,9 +889,9 @@ def test_a_second_bounce_in_a_turn_stops_nothing(table: Begin) -> None:
 def test_a_report_about_an_old_copy_or_an_old_mail_stops_nothing(table: Begin) -> None:
     game = table(4)
     change(Game, game.id, allowance=30 * 86400)
-    post()
+    send_waiting()
     come_back(NOW + timedelta(hours=1))
-    post(NOW + timedelta(hours=2))
+    send_waiting(NOW + timedelta(hours=2))
     first, second = statuses()
     assert (first, second.startswith(f"{first}:again")) == (f"turn:{game.id}:0:1", True)
     with engine.reading() as session:
@@ -927,13 +933,13 @@ def test_the_mail_about_the_end_tells_the_readers_place_and_ranks_everybody(
 ) -> None:
     game, places = table(4), placed(scores)
     monkeypatch.setattr(Byzanz, "places", lambda *_: places)
-    post()
+    send_waiting()
     with engine.transaction() as session:
         row = session.get_one(Game, game.id)
         row.status, row.ended_at = "over", NOW
         row.result = json.dumps({"scores": scores, "winners": winners, "reason": "finished"})
     queue("over", game.people[0], game_id=game.id, seat=0, seq=1)
-    (message,) = post()
+    (message,) = send_waiting()
     text, html = text_of(message), html_of(message)
     assert text.startswith(first)
     assert_same(text, words_of(html))
@@ -960,10 +966,10 @@ def test_a_duel_is_won_or_lost(
     table: Begin, scores: tuple[int, ...], winners: tuple[int, ...], first: str
 ) -> None:
     game = table(2, slug="empire")
-    post()
+    send_waiting()
     end(game, scores, winners)
     queue("over", game.people[0], game_id=game.id, seat=0, seq=1)
-    assert text_of(post()[0]).split("\n")[0] == first
+    assert text_of(send_waiting()[0]).split("\n")[0] == first
 
 
 @one_database
@@ -971,10 +977,10 @@ def test_a_duel_is_won_or_lost(
 def test_a_tie_that_was_broken_is_explained(table: Begin, monkeypatch: pytest.MonkeyPatch, tie: bool) -> None:
     game, scores = table(4), (23, 28, 23, 20) if tie else (24, 28, 23, 20)
     monkeypatch.setattr(Byzanz, "places", lambda *_: (3, 1, 2, 4) if tie else (2, 1, 3, 4))
-    post()
+    send_waiting()
     end(game, scores, (1,))
     queue("over", game.people[0], game_id=game.id, seat=0, seq=1)
-    (message,) = post()
+    (message,) = send_waiting()
     why = r"If profits are equal, the player with more cards left is ahead: Charlie \d+, you \d+\."
     for said in (" ".join(text_of(message).split()), words_of(html_of(message))):
         assert bool(re.search(why, said)) == tie

@@ -18,9 +18,9 @@ from server.store import engine, outbox
 from server.store.models import Alert, Game, Mail, Person, Turn
 from server.store.statements import MailRow
 from tests.conftest import NOW, Table
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import change, one_database, post, queue, row, statuses, the_mail
-from tests.support.troubles import impatient, locked, locked_for
+from tests.support.database_faults import impatient, locked, locked_for
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import change, one_database, queue, row, send_waiting, statuses, the_mail
 
 __all__ = ["impatient"]
 
@@ -29,7 +29,7 @@ pytestmark = one_database
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
-class Slow(Pigeons):
+class Slow(FakeMailer):
     """A sender that is still busy with its first email when another mailer takes it over."""
 
     def send(self, message: Message) -> None:
@@ -52,7 +52,7 @@ def test_a_mailer_whose_lease_ran_out_leaves_the_outcome_to_the_next(table: Begi
 def test_a_mail_that_was_marked_meanwhile_starts_no_clock_a_second_time(table: Begin) -> None:
     game = table(3)
 
-    class Twice(Pigeons):
+    class Twice(FakeMailer):
         def send(self, message: Message) -> None:
             super().send(message)
             if len(self.sent) == 1:
@@ -67,9 +67,9 @@ def test_a_mail_that_was_marked_meanwhile_starts_no_clock_a_second_time(table: B
 def test_no_more_mails_are_leased_than_a_batch_has(table: Begin) -> None:
     game = table(3)
     queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
-    pigeons = Pigeons()
-    assert deliver.deliver(NOW, pigeons, n=1) == 1
-    assert len(pigeons.sent) == 1
+    fake_mailer = FakeMailer()
+    assert deliver.deliver(NOW, fake_mailer, n=1) == 1
+    assert len(fake_mailer.sent) == 1
 
 
 def test_a_slow_batch_sends_up_to_half_of_its_lease(table: Begin) -> None:
@@ -77,9 +77,9 @@ def test_a_slow_batch_sends_up_to_half_of_its_lease(table: Begin) -> None:
     for number in range(3):
         queue("fresh", game.people[0], f"f{number}", game_id=game.id, details={"purpose": "seat"})
     seconds = iter([0.0, 0.0, 300.0, 300.9, 301.0])
-    pigeons = Pigeons()
-    assert deliver.deliver(NOW, pigeons, steady=lambda: next(seconds)) == 4
-    dates = [message["Date"].datetime - NOW for message in pigeons.sent]
+    fake_mailer = FakeMailer()
+    assert deliver.deliver(NOW, fake_mailer, steady=lambda: next(seconds)) == 4
+    dates = [message["Date"].datetime - NOW for message in fake_mailer.sent]
     assert dates == [timedelta(0), timedelta(minutes=5), timedelta(minutes=5)]
     assert list(statuses().values()).count("waiting") == 1
     assert len(outbox.lease(NOW, 9)) == 1
@@ -88,17 +88,17 @@ def test_a_slow_batch_sends_up_to_half_of_its_lease(table: Begin) -> None:
 def test_a_late_mail_is_alerted_after_a_day_and_cleared_when_it_goes_out(table: Begin) -> None:
     game = table(3)
     mail = the_mail(game)
-    deliver.deliver(NOW + outbox.STUCK_AFTER, Pigeons(TemporaryFailure("451 busy")))
+    deliver.deliver(NOW + outbox.STUCK_AFTER, FakeMailer(TemporaryFailure("451 busy")))
     with engine.reading() as session:
         assert session.scalars(select(Alert)).all() == []
     later = NOW + outbox.STUCK_AFTER + MINUTE
-    deliver.deliver(later, Pigeons(TemporaryFailure("451 busy")))
+    deliver.deliver(later, FakeMailer(TemporaryFailure("451 busy")))
     with engine.reading() as session:
         alert = session.scalars(select(Alert)).one()
     assert (alert.key, alert.game_id) == (f"mail-late:{mail.id}", game.id)
     assert str(alert.text) == "An email (turn) has been waiting since 2026-03-02 10:00 UTC: 451 busy"
     assert row(Mail, mail.id).error == quoted("451 busy")
-    post(later + HOUR)
+    send_waiting(later + HOUR)
     assert row(Alert, alert.id).cleared_at == later + HOUR
     assert (row(Mail, mail.id).status, row(Mail, mail.id).error) == ("sent", None)
 
@@ -113,7 +113,7 @@ def test_a_mail_that_cannot_be_composed_is_alerted_at_once_with_its_fault(
 
     with monkeypatch.context() as broken:
         broken.setattr(deliver, "compose", fail)
-        deliver.deliver(NOW, Pigeons())
+        deliver.deliver(NOW, FakeMailer())
     with engine.reading() as session:
         alert = session.scalars(select(Alert)).one()
     assert (alert.key, str(alert.text).endswith(": ZeroDivisionError")) == (
@@ -125,22 +125,22 @@ def test_a_mail_that_cannot_be_composed_is_alerted_at_once_with_its_fault(
 
 def test_a_mail_accepted_by_a_suppressed_address_proves_nothing(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     gone = quoted("550 gone")
     change(Person, game.people[0], suppressed=gone, unreachable=gone)
     queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
-    assert len(post()) == 1
+    assert len(send_waiting()) == 1
     assert row(Person, game.people[0]).unreachable == gone
     change(Person, game.people[0], suppressed=None)
     queue("fresh", game.people[0], "again", game_id=game.id, details={"purpose": "seat"})
-    post()
+    send_waiting()
     assert row(Person, game.people[0]).unreachable is None
 
 
 def test_mails_of_a_game_on_hold_wait_without_an_alert(table: Begin) -> None:
     game = table(3)
     change(Game, game.id, quarantine=quoted("a fault"))
-    assert post() == []
+    assert send_waiting() == []
     mail = the_mail(game)
     assert (mail.status, mail.attempts, str(mail.error)) == ("waiting", 1, "the game is on hold")
     with engine.reading() as session:
@@ -157,19 +157,19 @@ def test_an_email_that_was_sent_while_the_database_was_locked_is_not_sent_again(
     game = table(3)
     ends: list[Timer] = []
 
-    class Meanwhile(Pigeons):
+    class Meanwhile(FakeMailer):
         def send(self, message: Message) -> None:
             super().send(message)
             ends.append(locked_for(impatient, seconds))
 
-    birds = Meanwhile()
+    fake_mailer = Meanwhile()
     with suppress(*engine.UNAVAILABLE):
-        deliver.deliver(NOW, birds)
+        deliver.deliver(NOW, fake_mailer)
     for end in ends:
         end.join()
     for minutes in (1, 6, 20, 61):
-        deliver.deliver(NOW + minutes * MINUTE, birds)
-    assert len(birds.sent) == 1
+        deliver.deliver(NOW + minutes * MINUTE, fake_mailer)
+    assert len(fake_mailer.sent) == 1
     assert row(Turn, (game.id, 0)).started_at == NOW
 
 
@@ -180,7 +180,7 @@ def test_an_outcome_that_is_not_stored_is_kept_for_longer_than_a_lease(
 ) -> None:
     """The lease is renewed, so that no other mailer sends it; only this one's death makes another copy."""
     game = table(3)
-    birds = Pigeons(*[answer] if answer else [])
+    fake_mailer = FakeMailer(*[answer] if answer else [])
     mark = {PermanentFailure: "mark_failed", TemporaryFailure: "retry_later"}.get(type(answer), "mark_sent")
 
     def fails(*_words: object) -> bool:
@@ -189,12 +189,12 @@ def test_an_outcome_that_is_not_stored_is_kept_for_longer_than_a_lease(
     with monkeypatch.context() as patch:
         patch.setattr(outbox, mark, fails)
         with pytest.raises(type(trouble)):
-            deliver.deliver(NOW, birds)
+            deliver.deliver(NOW, fake_mailer)
         for minutes in (5, 14, 23):
-            deliver.deliver(NOW + minutes * MINUTE, birds)
+            deliver.deliver(NOW + minutes * MINUTE, fake_mailer)
             assert outbox.lease(NOW + minutes * MINUTE, 5) == [], "another mailer gets it"
     deliver.store_outcomes(NOW + 24 * MINUTE)
-    assert len(birds.sent) == (0 if answer else 1)
+    assert len(fake_mailer.sent) == (0 if answer else 1)
     mail = row(Mail, the_mail(game).id)
     assert mail.status == {PermanentFailure: "failed", TemporaryFailure: "waiting"}.get(type(answer), "sent")
     assert mail.attempts == (1 if isinstance(answer, TemporaryFailure) else 0)
@@ -205,18 +205,18 @@ def test_a_batch_that_meets_a_lock_is_due_as_soon_as_it_ends(table: Begin, impat
     queue("cancelled", game.people[1], key="c", game_id=game.id, details={"why": "cancelled"})
     held = ExitStack()
 
-    class Meanwhile(Pigeons):
+    class Meanwhile(FakeMailer):
         def send(self, message: Message) -> None:
             super().send(message)
             if len(self.sent) == 1:
                 held.enter_context(locked(impatient))
 
-    birds = Meanwhile()
+    fake_mailer = Meanwhile()
     with pytest.raises(engine.UNAVAILABLE):
-        deliver.deliver(NOW, birds)
+        deliver.deliver(NOW, fake_mailer)
     held.close()
-    deliver.deliver(NOW, birds)
-    assert len(birds.sent) == 2
+    deliver.deliver(NOW, fake_mailer)
+    assert len(fake_mailer.sent) == 2
 
 
 def test_a_lock_met_while_an_email_is_written_is_no_failed_attempt(table: Begin, impatient: Flask) -> None:
@@ -235,14 +235,14 @@ def test_a_lock_met_while_an_email_is_written_is_no_failed_attempt(table: Begin,
         with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
             patch.setattr(outbox, "lease", lease)
             with pytest.raises(engine.UNAVAILABLE):
-                deliver.deliver(NOW, Pigeons())
+                deliver.deliver(NOW, FakeMailer())
     mail = row(Mail, the_mail(game).id)
     assert (mail.attempts, mail.error) == (0, None)
     with engine.reading() as session:
         assert session.scalars(select(Alert)).all() == []
-    birds = Pigeons()
-    deliver.deliver(NOW, birds)
-    assert len(birds.sent) == 1
+    fake_mailer = FakeMailer()
+    deliver.deliver(NOW, fake_mailer)
+    assert len(fake_mailer.sent) == 1
 
 
 def test_the_outcome_of_a_mail_of_another_database_is_no_outcome_here(
@@ -257,7 +257,7 @@ def test_the_outcome_of_a_mail_of_another_database_is_no_outcome_here(
     with monkeypatch.context() as patch:
         patch.setattr(outbox, "mark_sent", fails)
         with pytest.raises(MemoryError):
-            deliver.deliver(NOW, Pigeons())
+            deliver.deliver(NOW, FakeMailer())
     with engine.transaction() as session:
         session.get_one(Mail, the_mail(game).id).key = "another"
     deliver.store_outcomes(NOW)

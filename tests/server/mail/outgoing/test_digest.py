@@ -24,11 +24,21 @@ from server.scheduler import heartbeat, jobs, loop
 from server.store import engine, log
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.forms import log_in
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import change, html_of, one_database, post, row, statuses, submit, text_of, words_of
-from tests.support.moderators import outsider
-from tests.support.same_texts import assert_same
+from tests.support.games import outsider
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import (
+    assert_same,
+    change,
+    html_of,
+    one_database,
+    row,
+    send_waiting,
+    statuses,
+    submit,
+    text_of,
+    words_of,
+)
+from tests.support.pages import log_in
 
 Begin = Callable[..., Table]
 HOUR = timedelta(hours=1)
@@ -53,11 +63,11 @@ def late_joiner(table: Begin, **more: object) -> Table:
 
 def test_who_wants_a_digest_gets_no_mail_for_a_turn_and_no_clock_runs_until_it_came(table: Begin) -> None:
     game = late_joiner(table)
-    assert post(NOW + 5 * HOUR) == []
+    assert send_waiting(NOW + 5 * HOUR) == []
     assert row(Turn, (game.id, 1)).started_at is None
     assert jobs.tick_digests(SEVEN - timedelta(seconds=1), TICK) == 0
     assert jobs.tick_digests(SEVEN, TICK) == 1
-    (message,) = post(SEVEN)
+    (message,) = send_waiting(SEVEN)
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (SEVEN, SEVEN + timedelta(days=1))
     assert "Bob, it is your turn in a game." in text_of(message)
@@ -72,7 +82,7 @@ def test_a_digest_comes_once_a_day_while_a_game_waits_and_not_otherwise(table: B
     for hour in range(1, 24 * 4):
         now = NOW + hour * HOUR
         jobs.tick_digests(now, TICK)
-        sent += [message["Date"].datetime for message in post(now)]
+        sent += [message["Date"].datetime for message in send_waiting(now)]
         if hour == 50:
             submit(game.id, 1, "pass", now)
             change(Person, game.people[2], silent=True)
@@ -88,7 +98,7 @@ def test_a_digest_names_all_games_the_least_time_first(table: Begin) -> None:
     alice = wants_digest(games[0])
     change(Seat, ("three", 0), silent=True)
     jobs.tick_digests(SEVEN, TICK)
-    (message,) = post(SEVEN)
+    (message,) = send_waiting(SEVEN)
     text = text_of(message)
     assert "Alice, it is your turn in 2 games, listed by urgency." in text
     assert re.findall(r"^(\w+) \(Byzanz\)$", text, re.MULTILINE) == ["Second", "First"]
@@ -134,7 +144,7 @@ def test_a_digest_that_has_become_pointless_is_not_sent(table: Begin) -> None:
     jobs.tick_digests(SEVEN, TICK)
     submit(game.id, 1, "pass", SEVEN)
     change(Person, game.people[2], silent=True)
-    assert post(SEVEN) == []
+    assert send_waiting(SEVEN) == []
     assert statuses()[f"digest:{game.people[1]}:2026-03-03"] == "dropped"
 
 
@@ -143,7 +153,7 @@ def test_of_two_digests_that_wait_the_newer_goes(table: Begin) -> None:
     change(Game, game.id, allowance=9 * 86400)
     jobs.tick_digests(SEVEN, TICK)
     jobs.tick_digests(SEVEN + timedelta(days=1), TICK)
-    assert len(post(SEVEN + timedelta(days=1))) == 1
+    assert len(send_waiting(SEVEN + timedelta(days=1))) == 1
 
 
 def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) -> None:
@@ -152,17 +162,17 @@ def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) ->
     for game in games:
         submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
-    deliver.deliver(SEVEN, Pigeons(PermanentFailure("550 no such user")))
+    deliver.deliver(SEVEN, FakeMailer(PermanentFailure("550 no such user")))
     turns = [row(Turn, (game.id, 1)) for game in games]
     assert [(turn.refused, turn.refused_at, turn.due_at) for turn in turns] == [
         (quoted("550 no such user"), SEVEN, None)
     ] * 2
     with engine.reading() as session:
         assert {alarm.game_id for alarm in session.scalars(select(Alert))} == {"one", "two"}
-    told = post(SEVEN)
+    told = send_waiting(SEVEN)
     assert [str(message["To"]) for message in told] == ["Alice <alice@example.org>"] * 2
     assert jobs.tick_digests(SEVEN + 24 * HOUR, TICK) == 1
-    (message,) = post(SEVEN + 24 * HOUR)
+    (message,) = send_waiting(SEVEN + 24 * HOUR)
     assert str(message["To"]) == "Bob <bob@example.org>"
     assert [row(Turn, (game.id, 1)).due_at for game in games] == [SEVEN + 48 * HOUR] * 2
     assert row(Person, bob).unreachable is None
@@ -182,7 +192,7 @@ def bounced_digest(table: Begin) -> tuple[list[Table], Table]:
     for game in games:
         submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
-    post(SEVEN)
+    send_waiting(SEVEN)
     submit(later.id, 0, "pass", SEVEN + HOUR)
     deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
     return games, later
@@ -203,10 +213,10 @@ def assert_stopped(games: list[Table], later: Table) -> None:
 def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None:
     games, later = bounced_digest(table)
     assert_stopped(games, later)
-    told = post(SEVEN + 3 * HOUR)
+    told = send_waiting(SEVEN + 3 * HOUR)
     assert [str(message["To"]) for message in told] == ["Alice <alice@example.org>"] * 2
     jobs.tick_digests(SEVEN + 24 * HOUR, TICK)
-    assert [str(mail["To"]) for mail in post(SEVEN + 24 * HOUR) if "Bob" in str(mail["To"])] == []
+    assert [str(mail["To"]) for mail in send_waiting(SEVEN + 24 * HOUR) if "Bob" in str(mail["To"])] == []
     assert row(Turn, (later.id, 1)).refused == quoted(
         "550 gone"
     )  # the digest that was to name it is withheld
@@ -219,14 +229,14 @@ def test_the_next_digest_starts_the_clocks_again_that_one_not_taken_in_time_had_
     wants_digest(game, 1)
     submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
-    post(SEVEN)
+    send_waiting(SEVEN)
     deliverability.handle_bounce(sent_digest(), quoted("4.4.1 refused"), SEVEN + 2 * HOUR, cause="expired")
     assert row(Turn, (game.id, 1)).refused is not None
-    (told,) = post(SEVEN + 3 * HOUR)
+    (told,) = send_waiting(SEVEN + 3 * HOUR)
     assert "Alice" in told["To"]
     assert "was not delivered in time" in text_of(told)
     jobs.tick_digests(SEVEN + 24 * HOUR, TICK)
-    assert any("Bob" in mail["To"] for mail in post(SEVEN + 24 * HOUR))
+    assert any("Bob" in mail["To"] for mail in send_waiting(SEVEN + 24 * HOUR))
     turn = row(Turn, (game.id, 1))
     assert (turn.refused, turn.started_at) == (None, SEVEN + 24 * HOUR)
 
@@ -242,7 +252,7 @@ def test_clocks_that_run_on_after_a_bounced_digest_are_noticed(
 def test_a_bounced_digest_stops_no_turn_that_opened_after_it(table: Begin) -> None:
     game = late_joiner(table)
     jobs.tick_digests(SEVEN, TICK)
-    post(SEVEN)
+    send_waiting(SEVEN)
     play.moderate(game.id, "!pause", reason="a break", person_id=outsider(), now=SEVEN)
     play.moderate(game.id, "!resume", reason="over", person_id=outsider(), now=SEVEN + HOUR)
     deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
@@ -259,7 +269,7 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
         submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
     if how == "bounced":
-        post(SEVEN)
+        send_waiting(SEVEN)
     written: list[str] = []
     locked: list[str] = []
     most: set[tuple[str, ...]] = set()
@@ -288,7 +298,7 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
             deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN)
         else:
             change(Person, games[0].people[1], suppressed=quoted("gone") if how == "withheld" else None)
-            deliver.deliver(SEVEN, Pigeons(PermanentFailure("550 gone")))
+            deliver.deliver(SEVEN, FakeMailer(PermanentFailure("550 gone")))
     finally:
         for heard, ear in ears:
             event.remove(engine.db.engine, heard, ear)
@@ -298,7 +308,7 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
 
 def test_only_who_wants_it_is_reminded(table: Begin) -> None:
     games = [table(3, game_id=name, allowance=3600) for name in ("each", "once")]
-    post(NOW)
+    send_waiting(NOW)
     later = NOW + timedelta(minutes=48)
     change(Person, games[0].people[0], cadence="once")
     assert jobs.tick_reminders(later) == 0
@@ -310,18 +320,18 @@ def test_only_who_wants_it_is_reminded(table: Begin) -> None:
 def test_who_gives_up_the_digest_is_mailed_the_turns_that_none_has_named(table: Begin) -> None:
     game = late_joiner(table)
     subscriptions.set_cadence(game.people[1], "once", NOW + HOUR)
-    (message,) = post(NOW + HOUR)
+    (message,) = send_waiting(NOW + HOUR)
     assert str(message["To"]) == "Bob <bob@example.org>"
     assert row(Turn, (game.id, 1)).started_at == NOW + HOUR
     subscriptions.set_cadence(game.people[1], "digest", NOW + HOUR)
     subscriptions.set_cadence(game.people[1], "each", NOW + HOUR)
-    assert post(NOW + 2 * HOUR) == []
+    assert send_waiting(NOW + 2 * HOUR) == []
 
 
 def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(table: Begin, client) -> None:
     game = late_joiner(table)
     jobs.tick_digests(SEVEN, TICK)
-    (message,) = post(SEVEN)
+    (message,) = send_waiting(SEVEN)
     address = message["List-Unsubscribe"].strip("<>").removeprefix("https://byzanz.test")
     bob = game.people[1]
     assert "One email a day" in client.get(address).text
@@ -334,7 +344,7 @@ def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(tabl
     assert client.post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
     assert (row(Person, bob).silent, row(Person, bob).cadence) == (True, "once")
     login.mail_sign_in("bob@example.org", SEVEN)
-    assert [message["Subject"] for message in post(SEVEN)] == ["Your Byzanz sign-in link"]
+    assert [message["Subject"] for message in send_waiting(SEVEN)] == ["Your Byzanz sign-in link"]
 
 
 def test_the_digest_comes_at_the_end_of_quiet_hours(table: Begin) -> None:
@@ -378,7 +388,7 @@ def test_a_digest_that_cannot_read_one_game_names_the_others(table: Begin) -> No
         submit(game.id, 0, "pass")
     change(Game, "one", rules=99)
     jobs.tick_digests(SEVEN, TICK)
-    (message,) = post(SEVEN)
+    (message,) = send_waiting(SEVEN)
     assert games[1].tokens[1] in text_of(message)
     assert games[0].tokens[1] not in text_of(message)
 

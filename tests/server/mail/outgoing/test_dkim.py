@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.folders import ROOT
-from tests.support.mails import Begin, one_database, post
+from tests.support.mails import Begin, one_database, send_waiting
 
 SAMPLE = ROOT / "docs" / "deploy" / "opendkim.conf"
 KEPT_BY_ALL = {"X-Auto-Response-Suppress", "Content-Transfer-Encoding"}
@@ -27,7 +27,7 @@ def settings() -> dict[str, str]:
 @one_database
 def test_every_header_of_ours_is_signed(table: Begin) -> None:
     table(3)
-    (message, *_) = post()
+    (message, *_) = send_waiting()
     ours = set(message.keys()) - KEPT_BY_ALL - ADDED_LATER
     signed = set(settings()["SignHeaders"].split(","))
     assert {"List-Id", "List-Unsubscribe", "List-Unsubscribe-Post", "Message-ID"} <= ours

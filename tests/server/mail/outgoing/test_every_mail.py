@@ -20,10 +20,10 @@ from server.store import engine, links, mail_kinds, outbox
 from server.store.models import Mail, Person, Seat
 from tests.conftest import Table
 from tests.support import mails
-from tests.support.every_mail import KINDS, queue
-from tests.support.letters import with_replies
-from tests.support.mail_servers import Pigeons
-from tests.support.scene import scene
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import KINDS, queue_every_mail
+from tests.support.sample_mails import with_replies
+from tests.support.visitors import make_visitors
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 REQUESTED = (
@@ -72,10 +72,10 @@ def hidden_in(html: str) -> list[str]:
 def sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[EmailMessage]]:
     """Send an email of every kind and return them by kind."""
     with_replies(app)
-    made = scene(app, engine.utc_now())
+    made = make_visitors(app, engine.utc_now())
     with engine.transaction() as session:
         session.get_one(Person, made.person("Frank")).cadence = "digest"
-        queue(session, made)
+        queue_every_mail(session, made)
         for kind in ("games", "digest"):
             outbox.enqueue(session, key=kind, kind=kind, person_id=made.person("Frank"), now=made.now)
         for kind in ("former", "timeout"):  # Bob was replaced
@@ -93,14 +93,14 @@ def sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[EmailMes
     login.mail_sign_in("alice@example.org", made.now)
     monkeypatch.setattr(relevance, "MERGED_INTO", {})  # each by itself
     found: dict[str, list[EmailMessage]] = {}
-    birds = Pigeons()
-    deliver(engine.utc_now(), birds, 100)
+    fake_mailer = FakeMailer()
+    deliver(engine.utc_now(), fake_mailer, 100)
     play.moderate("there", "!abandon", reason="enough", person_id=made.person("Mia"), now=made.now)
-    while deliver(engine.utc_now(), birds):
+    while deliver(engine.utc_now(), fake_mailer):
         pass
     with engine.reading() as session:
         kinds = [mail.kind for mail in session.query(Mail).where(Mail.status == "sent").order_by(Mail.id)]
-    for message in birds.sent:
+    for message in fake_mailer.sent:
         found.setdefault(str(message["Feedback-ID"]).partition(":")[0], []).append(message)
     assert {*KINDS, "digest", "former", "over", "signin"} <= set(found) == set(kinds)
     return found
@@ -189,11 +189,11 @@ def test_no_game_hides_text_in_the_emails_about_its_turns(
     table: Callable[..., Table], slug: str, seats: int, moves: int
 ) -> None:
     game = table(seats, slug=slug)
-    messages = mails.post()
+    messages = mails.send_waiting()
     for _ in range(moves):
         seat = mails.awaited(game.id)
         mails.submit(game.id, seat, mails.bold_move(game.id, seat))
-        messages += mails.post()
+        messages += mails.send_waiting()
     assert [hidden for message in messages for hidden in hidden_in(mails.html_of(message))] == []
 
 

@@ -19,21 +19,21 @@ from server.store import engine
 from server.store.models import Game, Person, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
-from tests.support.letters import desk, with_replies
+from tests.support.games import play_on
 from tests.support.mails import (
     awaited,
     bold_move,
     change,
     html_of,
     one_database,
-    post,
     row,
+    send_waiting,
     submit,
     text_of,
     words_of,
 )
-from tests.support.moves import play_on
 from tests.support.pages import look
+from tests.support.sample_mails import mailbox, with_replies
 
 Begin = Callable[..., Table]
 SEVEN = NOW.replace(hour=7) + timedelta(days=1)
@@ -58,10 +58,10 @@ def record_of(game_id: str) -> record.Record:
 @pytest.mark.parametrize("slug", SEATS)
 def test_the_emails_about_the_end_quote_the_last_hash(table: Begin, client: FlaskClient, slug: str) -> None:
     game = table(SEATS[slug], slug=slug)
-    post(NOW)
+    send_waiting(NOW)
     play_on(game.id, 1000)
     final = head_of(game.id)
-    sent = [message for message in post(NOW) if "Everything is now revealed" in text_of(message)]
+    sent = [message for message in send_waiting(NOW) if "Everything is now revealed" in text_of(message)]
     assert len(sent) == len(game.people)
     played = record_of(game.id)
     for message in sent:
@@ -87,11 +87,11 @@ def test_the_emails_about_the_end_quote_the_last_hash(table: Begin, client: Flas
 def test_turn_emails_and_reminders_quote_head_and_commitment(table: Begin) -> None:
     game = table(3)
     commitment = row(Game, game.id).commitment
-    (first,) = post(NOW)
+    (first,) = send_waiting(NOW)
     turn: Turn = row(Turn, (game.id, 0))
     assert turn.remind_at is not None
     jobs.tick_reminders(turn.remind_at + timedelta(minutes=1))
-    (reminder,) = post(turn.remind_at + timedelta(minutes=1))
+    (reminder,) = send_waiting(turn.remind_at + timedelta(minutes=1))
     assert "the others are waiting for you" in text_of(reminder)
     for message in (first, reminder):
         assert mailed_in(text_of(message)) == Mailed((head_of(game.id),), (commitment,))
@@ -105,9 +105,9 @@ def test_digests_quote_the_heads_of_open_games_and_of_those_that_have_just_ended
     for game in (ended, old):
         play_on(game.id, 1000)
     change(Game, old.id, ended_at=NOW - timedelta(days=3))
-    post(NOW)
+    send_waiting(NOW)
     jobs.tick_digests(SEVEN, 1.0)
-    (message,) = [each for each in post(SEVEN) if "once a day" in text_of(each)]
+    (message,) = [each for each in send_waiting(SEVEN) if "once a day" in text_of(each)]
     assert "“The Golden Horn” is over." in text_of(message)
     assert set(mailed_in(text_of(message)).heads) == {head_of("open"), head_of("ended")}
     assert in_html(html_of(message)) == mailed_in(text_of(message))
@@ -117,9 +117,9 @@ def test_digests_quote_the_heads_of_open_games_and_of_those_that_have_just_ended
 def test_receipts_quote_the_head(app: Flask, table: Begin, client: FlaskClient) -> None:
     with_replies(app)
     game = table(3)
-    letters = desk(NOW)
+    letters = mailbox(NOW)
     letters.write("pass")
-    (answer,) = [message for message in post(NOW) if "Your line was carried out." in text_of(message)]
+    (answer,) = [message for message in send_waiting(NOW) if "Your line was carried out." in text_of(message)]
     assert mailed_in(text_of(answer)) == Mailed((head_of(game.id),), (row(Game, game.id).commitment,))
     seat = awaited(game.id)
     submit(game.id, seat, bold_move(game.id, seat))

@@ -11,15 +11,15 @@ from flask.testing import FlaskClient
 from server.lobby import invitations, organiser
 from server.mail.outgoing import view
 from tests.conftest import NOW
-from tests.support.invitations import BOB, invited, token
-from tests.support.mails import html_of, one_database, post, text_of, words_of
+from tests.support.lobby import BOB, invited, token
+from tests.support.mails import html_of, one_database, send_waiting, text_of, words_of
 
 pytestmark = [one_database, pytest.mark.usefixtures("app")]
 
 
 def to_charlie(now: datetime = NOW) -> tuple[str, str]:
     """Return text and HTML of the only email to Charlie."""
-    (mail,) = [mail for mail in post(now) if "charlie@" in mail["To"]]
+    (mail,) = [mail for mail in send_waiting(now) if "charlie@" in mail["To"]]
     return text_of(mail), html_of(mail)
 
 
@@ -50,7 +50,7 @@ def test_an_invitation_tells_who_sits_there_and_what_follows_from_no_answer() ->
 def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
     game_id, _host = invited(NOW)
     invitations.decline(token("invite", BOB, game_id, NOW), NOW)
-    post(NOW)
+    send_waiting(NOW)
     later = NOW + organiser.NUDGE_AFTER + timedelta(minutes=1)
     organiser.send_nudges(later)
     text, html = to_charlie(later + timedelta(minutes=5))

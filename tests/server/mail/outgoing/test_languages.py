@@ -24,14 +24,14 @@ from server.mail.text import LINE
 from server.store import engine, outbox
 from server.store.models import Mail, Person
 from tests.conftest import NOW, Table, copied
-from tests.support.every_mail import queue
-from tests.support.invitations import ALICE, invited, mails, token, wish
-from tests.support.letters import with_replies
-from tests.support.mail_servers import Pigeons
-from tests.support.scene import scene
-from tests.support.tables import make, position
+from tests.support.games import make, position
+from tests.support.lobby import ALICE, invited, mails, token, wish
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import queue_every_mail
+from tests.support.pages import leftovers, texts_of
+from tests.support.sample_mails import with_replies
 from tests.support.talk import MINUTE, answer
-from tests.support.untranslated import leftovers, texts_of
+from tests.support.visitors import make_visitors
 
 OTHERS = [code for code in NAMES if code != "en"]
 
@@ -52,10 +52,10 @@ def speak(people: dict[int, str | None]) -> None:
 
 def delivered(now: datetime | None = None) -> list[EmailMessage]:
     """Deliver and return all waiting emails."""
-    birds = Pigeons()
-    while deliver(now or engine.utc_now(), birds, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver(now or engine.utc_now(), fake_mailer, steady=lambda: 0.0):
         pass
-    return birds.sent
+    return fake_mailer.sent
 
 
 def to(name: str, sent: list[EmailMessage]) -> list[EmailMessage]:
@@ -149,12 +149,12 @@ def test_an_answer_above_our_words_is_read_in_each_language(app: Flask, language
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_kind_of_mail_is_in_its_readers_language(app: Flask, language: str) -> None:
-    there = scene(app, engine.utc_now())
+    there = make_visitors(app, engine.utc_now())
     with engine.transaction() as session:
         for person in session.query(Person):
             person.language = language
         session.get_one(Person, there.person("Frank")).cadence = "digest"
-        queue(session, there)
+        queue_every_mail(session, there)
         for kind in ("games", "digest"):
             outbox.enqueue(session, key=kind, kind=kind, person_id=there.person("Frank"), now=there.now)
     login.mail_sign_in("alice@example.org", engine.utc_now())

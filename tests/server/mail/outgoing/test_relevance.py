@@ -16,8 +16,8 @@ from server.store.facts import Fact
 from server.store.models import Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from server.store.statements import TurnRow
 from tests.conftest import NOW, Table
-from tests.support.mails import change, one_database, post, queue, submit, text_of, the_mail
-from tests.support.moderators import outsider
+from tests.support.games import outsider
+from tests.support.mails import change, one_database, queue, send_waiting, submit, text_of, the_mail
 
 Begin = Callable[..., Table]
 pytestmark = one_database
@@ -96,7 +96,7 @@ def test_a_suppressed_address_gets_only_what_was_asked_for(table: Begin) -> None
 @pytest.mark.parametrize("kind", ["turn", "remind"])
 def test_a_turn_is_mailed_while_it_is_open(table: Begin, kind: str) -> None:
     game = table(3)
-    post()
+    send_waiting()
     queue(kind, game.people[0], "probe", game_id=game.id, seat=0, seq=1)
     queue(kind, game.people[0], "older", game_id=game.id, seat=0, seq=0)
     queue(kind, game.people[0], "seatless", game_id=game.id, seq=1)
@@ -112,7 +112,7 @@ def test_a_turn_is_mailed_while_it_is_open(table: Begin, kind: str) -> None:
 
 def test_a_reminder_needs_time_that_runs_and_is_left(table: Begin) -> None:
     game = table(3)
-    post()
+    send_waiting()
     queue("remind", game.people[0], "probe", game_id=game.id, seat=0, seq=1)
     change(Turn, (game.id, 0), due_at=NOW + timedelta(seconds=1))
     assert why() is None
@@ -227,7 +227,9 @@ def test_an_answer_while_the_game_is_paused_offers_no_moves(table: Begin) -> Non
     play.moderate(game.id, "!pause", reason="a look", person_id=outsider(), now=NOW)
     details = {"lines": [{"text": "pass", "done": "", "seq": 0, "order": "", "message": "", "places": {}}]}
     queue("answer", game.people[0], game_id=game.id, seat=0, details=details)
-    messages = {str(message["Subject"]): text_of(message) for message in post() if "Alice" in message["To"]}
+    messages = {
+        str(message["Subject"]): text_of(message) for message in send_waiting() if "Alice" in message["To"]
+    }
     texts = "\n".join(messages.values())
     assert "It is not your turn now." in texts
     for choice in ("Reply with one of these", "- bid olive1", "?move=", "You can"):

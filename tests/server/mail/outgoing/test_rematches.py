@@ -13,8 +13,8 @@ from server.store import engine, links, people
 from server.store.models import LinkPurpose, Person
 from server.validation import Guest
 from tests.conftest import NOW, Table
-from tests.support.mails import change, html_of, post, text_of, words_of
-from tests.support.rematches import ended
+from tests.support.lobby import ended
+from tests.support.mails import change, html_of, send_waiting, text_of, words_of
 
 Begin = Callable[..., Table]
 pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]
@@ -44,9 +44,9 @@ AGAIN = {
 def test_the_email_about_the_end_leads_to_the_button(table: Begin, language: str) -> None:
     game = table(3)
     speak(language, *game.people)
-    post(NOW)
+    send_waiting(NOW)
     ended(lambda *_: game, 3)
-    mail = to("bob", post(NOW))
+    mail = to("bob", send_waiting(NOW))
     page = f"https://byzanz.test/t/{game.tokens[1]}#again"
     assert f"{AGAIN[language]}\n{page}\n" in text_of(mail)
     assert f'href="{page}"' in html_of(mail)
@@ -56,9 +56,9 @@ def test_the_email_about_the_end_leads_to_the_button(table: Begin, language: str
 
 def test_against_bots_it_has_another_name(table: Begin) -> None:
     game = table(3)
-    post(NOW)
+    send_waiting(NOW)
     ended(lambda *_: game, 3, ("greedy", "greedy"))
-    assert "Play again:\n" in text_of(to("alice", post(NOW)))
+    assert "Play again:\n" in text_of(to("alice", send_waiting(NOW)))
 
 
 FIRST = {
@@ -72,9 +72,9 @@ FIRST = {
 def test_its_invitation_begins_with_the_question(table: Begin, language: str) -> None:
     game = ended(table, 3)
     speak(language, *game.people)
-    post(NOW)
+    send_waiting(NOW)
     rematch.again(game.id, game.people[0], NOW)
-    sent = post(NOW)
+    sent = send_waiting(NOW)
     assert {mail["To"].addresses[0].addr_spec for mail in sent} == {"bob@example.org", "charlie@example.org"}
     mail = to("bob", sent)
     assert text_of(mail).split("\n")[0] == FIRST[language]
@@ -86,10 +86,10 @@ def test_those_who_were_not_there_are_not_asked_again(table: Begin) -> None:
     game = ended(table, 3)
     made = rematch.again(game.id, game.people[0], NOW)
     assert made.link is not None
-    post(NOW)
+    send_waiting(NOW)
     number = next(n for n in range(3) if n != 1)  # Alice sits on seat 1
     organiser.reinvite(links.token(made.link), number, Guest("Zoe", "zoe@example.org"), NOW)
-    assert text_of(to("zoe", post(NOW))).startswith("Alice invites you to a game of Byzanz")
+    assert text_of(to("zoe", send_waiting(NOW))).startswith("Alice invites you to a game of Byzanz")
 
 
 OWN = {
@@ -104,9 +104,9 @@ OWN = {
 def test_organisers_do_not_invite_themselves(table: Begin, language: str) -> None:
     game = ended(table, 3, keep_going=True)
     speak(language, *game.people)
-    post(NOW)
+    send_waiting(NOW)
     rematch.offer(game.id, NOW + DAY)
-    sent = post(NOW + DAY)
+    sent = send_waiting(NOW + DAY)
     assert len(sent) == 3
     assert OWN[language] in text_of(to("alice", sent))
     assert OWN[language] not in text_of(to("bob", sent))
@@ -124,7 +124,7 @@ def test_the_organiser_learns_that_the_table_ends(table: Begin, language: str) -
     game = ended(table, 3, keep_going=True)
     speak(language, *game.people)
     rematch.offer(game.id, NOW + DAY)
-    post(NOW + DAY)
+    send_waiting(NOW + DAY)
     with engine.transaction() as session:
         found = rematch.next_game(session, game.id)
         assert found is not None
@@ -132,6 +132,6 @@ def test_the_organiser_learns_that_the_table_ends(table: Begin, language: str) -
         assert bob is not None
         token = links.token(links.link_for(session, LinkPurpose.INVITE, bob.id, found.id, NOW))
     invitations.decline(token, NOW + DAY)
-    mail = to("alice", post(NOW + DAY))
+    mail = to("alice", send_waiting(NOW + DAY))
     assert ENDS[language] in text_of(mail)
     assert text_of(mail).count("Bob") == 1

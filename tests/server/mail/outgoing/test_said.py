@@ -22,13 +22,23 @@ from server.store import engine, people
 from server.store.facts import Fact
 from server.store.models import Block, Game, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
+from tests.support.costs import statements
 from tests.support.databases import kept, restore
-from tests.support.letters import with_replies
-from tests.support.mail_servers import Pigeons
-from tests.support.mails import change, html_of, one_database, post, queue, row, submit, text_of, words_of
-from tests.support.moderators import outsider
-from tests.support.same_texts import assert_same
-from tests.support.statements import statements
+from tests.support.games import outsider
+from tests.support.mail_servers import FakeMailer
+from tests.support.mails import (
+    assert_same,
+    change,
+    html_of,
+    one_database,
+    queue,
+    row,
+    send_waiting,
+    submit,
+    text_of,
+    words_of,
+)
+from tests.support.sample_mails import with_replies
 from tests.support.talk import HOUR, MINUTE, say, talk_mails
 
 Begin = Callable[..., Table]
@@ -46,7 +56,7 @@ def game(app: Flask, table: Begin) -> Table:
     """Start a game of four with replies by email, whose first player has been emailed."""
     with_replies(app)
     begun = table(4)
-    post()
+    send_waiting()
     return begun
 
 
@@ -62,13 +72,15 @@ def to(name: str, messages: list[EmailMessage]) -> list[EmailMessage]:
 
 def talk_to(name: str, now: datetime = LATER) -> list[str]:
     """Send all emails, and return the texts of those to one person about nothing but talk."""
-    return [text_of(message) for message in to(name, post(now)) if "at your table." in text_of(message)]
+    return [
+        text_of(message) for message in to(name, send_waiting(now)) if "at your table." in text_of(message)
+    ]
 
 
 def bobs_turn(game: Table, now: datetime = NOW) -> EmailMessage:
     """Let Alice pass, and return the email about Bob's turn."""
     submit(game.id, 0, "pass", now)
-    (message,) = to("Bob", post(now))
+    (message,) = to("Bob", send_waiting(now))
     return message
 
 
@@ -104,17 +116,17 @@ def test_a_reminder_tells_it_as_well(game: Table) -> None:
     say(game, 0, "Hurry up.")
     turn = row(Turn, (game.id, 1))
     queue("remind", game.people[1], game_id=game.id, seat=1, seq=turn.opened_seq)
-    (message,) = to("Bob", post(LATER))
+    (message,) = to("Bob", send_waiting(LATER))
     assert "- Alice: Hurry up." in text_of(message)
 
 
 def bobs_email(game: Table) -> tuple[str, int]:
     """Let Alice pass; return the email about Bob's turn without what is random, and its statements."""
     submit(game.id, 0, "pass")
-    birds = Pigeons()
+    fake_mailer = FakeMailer()
     with statements(engine.db.engine) as sent:
-        assert deliver.deliver(NOW, birds, n=1) == 1
-    (message,) = birds.sent
+        assert deliver.deliver(NOW, fake_mailer, n=1) == 1
+    (message,) = fake_mailer.sent
     random = ("Content-Type", "Return-Path")
     headers = [f"{name}: {value}" for name, value in message.items() if name not in random]
     return RANDOM.sub("·", "\n".join((*headers, text_of(message), html_of(message)))), len(sent)
@@ -140,7 +152,7 @@ def test_an_email_without_words_for_its_reader_is_as_if_none_were_said(
     word = say(game, 0, "Hello.")
     if why == "hidden":
         change(Word, word.id, hidden_at=NOW)
-        post(LATER)
+        send_waiting(LATER)
     assert bobs_email(game) == (silent, cost + (why != "never"))
     assert [mail.status for mail in talk_mails(game)] == ["dropped"] * (why == "hidden")
 
@@ -152,7 +164,7 @@ def test_words_cost_one_statement(game: Table) -> None:
             say(game, 3, "Hello.")
         submit(game.id, 1 if talks else 0, "pass")
         with statements(engine.db.engine) as sent:
-            assert deliver.deliver(NOW, Pigeons(), n=1) == 1
+            assert deliver.deliver(NOW, FakeMailer(), n=1) == 1
         costs.append(len(sent))
     assert costs[1] <= costs[0] + 1
 
@@ -203,14 +215,14 @@ def test_the_digest_tells_it_with_each_game(game: Table) -> None:
     submit(game.id, 0, "pass")
     say(game, 2, EVIL)
     queue("digest", game.people[1], f"digest:{game.people[1]}:x")
-    (message,) = to("Bob", post(LATER))
+    (message,) = to("Bob", send_waiting(LATER))
     text = text_of(message)
     assert f"{HEADING}\n\n- Charlie: Hi <b>Bob</b> https://evil.example/x\n    Bcc" in text
     assert "<b>Bob" not in html_of(message)
     assert_same(text, words_of(html_of(message)))
     wants(game, 1, "never")
     queue("digest", game.people[1], f"digest:{game.people[1]}:y")
-    (message,) = to("Bob", post(LATER))
+    (message,) = to("Bob", send_waiting(LATER))
     assert HEADING not in text_of(message)
 
 
@@ -219,7 +231,7 @@ def test_the_email_about_the_end_tells_the_last_words(game: Table, talk: str) ->
     wants(game, 1, talk)
     say(game, 2, EVIL)
     play.moderate(game.id, "!abandon", reason="x", person_id=outsider(), now=NOW)
-    (message,) = to("Bob", post(LATER))
+    (message,) = to("Bob", send_waiting(LATER))
     assert (f"{HEADING}\n\n- Charlie: Hi" in text_of(message)) == (talk == "turns")
     assert_same(text_of(message), words_of(html_of(message)))
     assert "Charlie: I pass" not in [
@@ -235,8 +247,8 @@ def test_who_wants_it_at_once_gets_an_email_and_nobody_else(game: Table) -> None
     wants(game, 2, "once")
     wants(game, 3, "never")
     say(game, 2, "Hello, all.")
-    assert post() == []
-    (message,) = post(LATER)
+    assert send_waiting() == []
+    (message,) = send_waiting(LATER)
     assert str(message["To"]).startswith("Bob")
     assert message["Subject"] == "Byzanz: The Golden Horn"
     assert str(message["Reply-To"]).startswith("talk+")
@@ -285,7 +297,7 @@ def test_there_is_one_an_hour_at_most_and_it_tells_all(game: Table) -> None:
 
 def test_the_hour_is_each_games_own(game: Table, table: Begin) -> None:
     other = table(4, "g2")
-    post()
+    send_waiting()
     wants(game, 1, "once")
     say(game, 2, "here")
     say(other, 2, "there")
@@ -298,9 +310,9 @@ def test_never_in_quiet_hours(game: Table) -> None:
     night = NOW.replace(hour=23)
     say(game, 2, "Are you asleep?", night)
     say(game, 3, "He is.", night + HOUR)
-    assert to("Bob", post(night + 2 * HOUR)) == []
+    assert to("Bob", send_waiting(night + 2 * HOUR)) == []
     morning = night.replace(hour=7) + timedelta(days=1)
-    assert to("Bob", post(morning - MINUTE)) == []
+    assert to("Bob", send_waiting(morning - MINUTE)) == []
     (text,) = talk_to("Bob", morning)
     assert "Charlie: Are you asleep?" in text
     assert "Daphne: He is." in text
@@ -407,7 +419,7 @@ def test_an_email_about_a_turn_tells_it_instead(game: Table) -> None:
     wants(game, 1, "once")
     say(game, 2, "Hello.")
     submit(game.id, 0, "pass")
-    (message,) = to("Bob", post(LATER))
+    (message,) = to("Bob", send_waiting(LATER))
     assert str(message["Reply-To"]).startswith("play+")
     assert "- Charlie: Hello." in text_of(message)
     (mail,) = talk_mails(game)
@@ -421,7 +433,7 @@ def test_words_from_before_ones_own_move_are_told_with_the_merged_email(game: Ta
         submit(game.id, seat, "bid " + {0: "olive1"}.get(seat, "") if seat == 0 else "pass")
     turn = row(Turn, (game.id, 0))
     assert turn is not None
-    (message,) = to("Alice", post(LATER))
+    (message,) = to("Alice", send_waiting(LATER))
     assert "- Charlie: Before your move." in text_of(message)
     assert [mail.status for mail in talk_mails(game)] == ["dropped"]
 
@@ -430,14 +442,14 @@ def test_what_is_said_while_an_email_is_on_its_way_gets_another(game: Table) -> 
     wants(game, 1, "once")
     say(game, 2, "one")
 
-    class Slow(Pigeons):
+    class Slow(FakeMailer):
         def send(self, message: Message) -> None:
             super().send(message)
             say(game, 2, "two", LATER)
 
-    birds = Slow()
-    deliver.deliver(LATER, birds)
-    assert [re.findall("Charlie: (one|two)", text_of(each)) for each in birds.sent] == [["one"]]
+    fake_mailer = Slow()
+    deliver.deliver(LATER, fake_mailer)
+    assert [re.findall("Charlie: (one|two)", text_of(each)) for each in fake_mailer.sent] == [["one"]]
     assert talk_to("Bob", LATER + HOUR - MINUTE) == []
     (text,) = talk_to("Bob", LATER + HOUR)
     assert re.findall("Charlie: (one|two)", text) == ["two"]
@@ -460,7 +472,7 @@ def test_a_game_on_hold_waits_and_a_finished_one_does_not(game: Table) -> None:
 def test_one_click_leaves_talk_to_the_turns(game: Table, client: FlaskClient) -> None:
     wants(game, 1, "once")
     say(game, 2, "one")
-    (message,) = to("Bob", post(LATER))
+    (message,) = to("Bob", send_waiting(LATER))
     address = (
         str(message["List-Unsubscribe"]).partition(">")[0].strip("<").removeprefix("https://byzanz.test")
     )
@@ -501,8 +513,8 @@ def test_an_email_about_talk_that_fails_touches_no_turn(game: Table, fault: str)
         "refused": [PermanentFailure(why)],
         "later": [TemporaryFailure(why)],
     }
-    birds = Pigeons(*faults.get(fault, []))
-    deliver.deliver(LATER, birds)
+    fake_mailer = FakeMailer(*faults.get(fault, []))
+    deliver.deliver(LATER, fake_mailer)
     if fault in ("bounced", "expired"):
         deliverability.handle_bounce(
             mail.id, why, LATER + MINUTE, cause="failed" if fault == "bounced" else "expired"

@@ -17,9 +17,7 @@ from server.lobby import organiser
 from server.store import engine, links, people
 from server.store.models import Absence, Game, Link, LinkPurpose, Person, Seat, Turn
 from tests.conftest import NOW, Table, settings
-from tests.support.busy_table import BUSY
-from tests.support.forms import form, send, sign_in
-from tests.support.invitations import (
+from tests.support.lobby import (
     ALICE,
     BOB,
     CHARLIE,
@@ -29,10 +27,10 @@ from tests.support.invitations import (
     mails,
     person,
     seats_of,
-    sign_in_token,
     token,
 )
-from tests.support.pages import look, read
+from tests.support.neighbour_game import NEIGHBOUR
+from tests.support.pages import form, look, read, send, sign_in, sign_in_token
 
 
 def me(address: str = "alice@example.org") -> Person:
@@ -368,7 +366,7 @@ def test_an_absence_that_cannot_be_says_why_and_changes_nothing(alice: FlaskClie
 
 def test_mails_of_one_game_and_all_are_switched_off_and_on(alice: FlaskClient) -> None:
     with engine.reading() as session:
-        game_id = session.query(Game.id).filter(Game.id != BUSY).scalar()
+        game_id = session.query(Game.id).filter(Game.id != NEIGHBOUR).scalar()
     assert send(alice, "/account", do="mute", game=game_id).status_code == 303
     assert seats_of(game_id)[0].silent
     with engine.reading() as session:

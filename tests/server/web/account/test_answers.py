@@ -11,9 +11,8 @@ from flask.testing import FlaskClient
 from server.store import engine, people
 from server.store.models import Conduct, Reliability
 from tests.conftest import NOW, Table
-from tests.support.forms import sign_in
-from tests.support.invitations import ALICE, BOB, CHARLIE, invited, token
-from tests.support.pages import look
+from tests.support.lobby import ALICE, BOB, CHARLIE, invited, token
+from tests.support.pages import look, sign_in
 
 LINE = "98% on time, usually within 5 h, left 1 of the last 20 games"
 

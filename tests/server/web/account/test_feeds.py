@@ -18,12 +18,11 @@ from server.mail.text import quoted
 from server.store import engine, links
 from server.store.models import Game, Link, Seat, Turn
 from tests.conftest import NOW
-from tests.support.busy_table import BUSY
-from tests.support.feeds import feed
-from tests.support.forms import log_in
-from tests.support.mail_servers import Pigeons
-from tests.support.moderators import outsider
-from tests.support.tables import make
+from tests.support.answers import feed
+from tests.support.games import make, outsider
+from tests.support.mail_servers import FakeMailer
+from tests.support.neighbour_game import NEIGHBOUR
+from tests.support.pages import log_in
 
 DAY = timedelta(days=1)
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -46,7 +45,7 @@ def titles(client: FlaskClient, path: str) -> list[str]:
 
 
 def start_clocks() -> None:
-    while deliver.deliver(NOW, Pigeons(), steady=lambda: 0.0):
+    while deliver.deliver(NOW, FakeMailer(), steady=lambda: 0.0):
         pass
 
 
@@ -93,7 +92,7 @@ def test_no_seat_and_no_secret_is_in_a_feed(client: FlaskClient, table: Any):
         assert set(re.findall(r"https://byzanz\.test/[^\s\"<#]*", text)) <= {
             "https://byzanz.test/",
             "https://byzanz.test/g/g1",
-            f"https://byzanz.test/g/{BUSY}",
+            f"https://byzanz.test/g/{NEIGHBOUR}",
         }
 
 

@@ -18,10 +18,9 @@ from server.accounts import personal_data
 from server.store import engine
 from server.store.models import BrowserSession, Person
 from tests.conftest import NOW
-from tests.support.forms import log_in, sign_in
-from tests.support.invitations import DAPHNE, everything, mails, person
-from tests.support.pages import look
-from tests.support.zenobia import ZENO, traces, zenobia
+from tests.support.lobby import DAPHNE, everything, mails, person
+from tests.support.pages import log_in, look, sign_in
+from tests.support.person_everywhere import PERSON, create, traces
 
 pytestmark = pytest.mark.changes_busy_table
 
@@ -29,7 +28,7 @@ pytestmark = pytest.mark.changes_busy_table
 @pytest.fixture
 def zeno(app: Flask) -> int:  # noqa: ARG001 - for its context
     """Return the id of Zenobia."""
-    return zenobia()
+    return create()
 
 
 def posted(client: FlaskClient, path: str, **fields: str) -> int:
@@ -39,12 +38,12 @@ def posted(client: FlaskClient, path: str, **fields: str) -> int:
 
 
 def test_a_person_deletes_their_account_after_a_recent_sign_in(client: FlaskClient, zeno: int) -> None:
-    sign_in(client, ZENO.address)
+    sign_in(client, PERSON.address)
     assert client.get("/account/data.zip").data[:2] == b"PK"
     assert posted(client, "/account/delete", do="delete") == 422
     assert posted(client, "/account/delete", do="nonsense", sure="yes") == 400
     with engine.reading() as session:
-        assert session.get_one(Person, zeno).email == ZENO.address
+        assert session.get_one(Person, zeno).email == PERSON.address
     assert posted(client, "/account/delete", do="delete", sure="yes") == 303
     assert "Your account is deleted" in look(client, "/account/deleted").text
     with engine.reading() as session:
@@ -76,7 +75,7 @@ def test_a_copy_of_the_data_goes_out_while_the_rest_of_it_is_read(
     client: FlaskClient, zeno: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert zeno
-    sign_in(client, ZENO.address)
+    sign_in(client, PERSON.address)
     transactions: list[bool] = []
 
     def read() -> AbstractContextManager[Session]:
@@ -101,16 +100,16 @@ def test_no_kept_page_of_a_finished_game_names_an_erased_player(client: FlaskCli
 
 
 def test_an_old_session_deletes_nothing_but_gets_a_link(client: FlaskClient, zeno: int) -> None:
-    sign_in(client, ZENO.address)
+    sign_in(client, PERSON.address)
     with engine.transaction() as session:
         session.execute(update(BrowserSession).values(created_at=engine.utc_now() - timedelta(minutes=16)))
-    before = len(mails("signin", ZENO))
+    before = len(mails("signin", PERSON))
     assert 'value="delete"' not in look(client, "/account/delete").html
     assert posted(client, "/account/delete", do="delete", sure="yes") == 400
     assert posted(client, "/account/delete", do="mail") == 200
-    assert len(mails("signin", ZENO)) == before + 1
+    assert len(mails("signin", PERSON)) == before + 1
     with engine.reading() as session:
-        assert session.get_one(Person, zeno).email == ZENO.address
+        assert session.get_one(Person, zeno).email == PERSON.address
 
 
 def test_a_moderator_erases_who_asks_for_it(client: FlaskClient, zeno: int) -> None:
@@ -119,8 +118,8 @@ def test_a_moderator_erases_who_asks_for_it(client: FlaskClient, zeno: int) -> N
         session.get_one(Person, daphne).moderator = True
     log_in(client, daphne)
     assert posted(client, "/m/erase", address="nobody@example.org", reason="asked", sure="yes") == 422
-    assert posted(client, "/m/erase", address=ZENO.address, reason="asked") == 422
+    assert posted(client, "/m/erase", address=PERSON.address, reason="asked") == 422
     with engine.reading() as session:
-        assert session.get_one(Person, zeno).email == ZENO.address
-    assert posted(client, "/m/erase", address=ZENO.address.upper(), reason="asked", sure="yes") == 200
+        assert session.get_one(Person, zeno).email == PERSON.address
+    assert posted(client, "/m/erase", address=PERSON.address.upper(), reason="asked", sure="yes") == 200
     assert traces(str(everything())) == []

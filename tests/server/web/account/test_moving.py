@@ -15,9 +15,7 @@ from server.community import profiles
 from server.store import engine
 from server.store.models import BrowserSession, Link, Person
 from server.validation import Guest
-from tests.support.forms import log_in, send, sign_in
-from tests.support.invitations import everything, known, mails
-from tests.support.moving import (
+from tests.support.address_changes import (
     ANN,
     DAY,
     MINUTE,
@@ -25,13 +23,14 @@ from tests.support.moving import (
     at,
     change_of,
     mailed,
-    post,
     row,
+    send_waiting,
     tick,
     token,
     trust_the_clock,
 )
-from tests.support.pages import look
+from tests.support.lobby import everything, known, mails
+from tests.support.pages import log_in, look, send, sign_in
 
 OTHER = Guest("Zoe", "zoe@smyrna.example")
 
@@ -76,7 +75,7 @@ def test_a_person_changes_their_address_page_by_page(app: Flask, client: FlaskCl
     assert "The address is confirmed" in look(other, path("move")).text
     assert f"{NEW} has been confirmed" in look(client, "/account/address").text
     now = engine.utc_now()
-    post(now)
+    send_waiting(now)
     assert "Stop the change of your address?" in look(other, path("moving")).text
     assert tick(now + DAY + MINUTE) == 1
     assert row(ann).email == NEW
@@ -94,7 +93,7 @@ def test_the_victim_of_a_stolen_browser_presses_one_button(app: Flask, client: F
     thief, victim = app.test_client(), app.test_client()
     assert send(thief, path("move"), do="confirm").status_code == 303
     now = engine.utc_now()
-    post(now)
+    send_waiting(now)
     assert "all browsers are signed out" in look(victim, path("moving")).text
     assert send(victim, path("moving"), do="stop").status_code == 303
     assert "This change has ended" in look(victim, path("moving")).text
@@ -179,7 +178,7 @@ def test_two_accounts_become_one_in_a_browser_that_is_signed_in_to_the_first(
     assert "Join your two accounts?" in page.text
     assert send(client, path("move"), {"handle": "other", "do": "join"}, handle="own").status_code == 303
     now = engine.utc_now()
-    post(now)
+    send_waiting(now)
     tick(now + DAY + MINUTE)
     assert (row(ann).email, row(ann).handle, row(other).email) == (OTHER.address, "Zoe-K", None)
 
@@ -221,7 +220,7 @@ def test_the_reader_of_the_new_mailbox_does_not_learn_whose_account_it_is(
     asked(client)
     reader = app.test_client()
     send(reader, path("move"), do="confirm")
-    post(engine.utc_now())
+    send_waiting(engine.utc_now())
     told = " ".join(str(mail) for mail in mailed("move")) + look(reader, path("move")).html
     for secret in ("Secret", "Tokyo", "Anna", ANN.address):
         assert secret not in told
@@ -231,7 +230,7 @@ def test_no_cookie_is_needed_for_the_links(app: Flask, client: FlaskClient, ann:
     asked(client)
     reader = app.test_client(use_cookies=False)
     assert reader.post(path("move"), data={"do": "confirm"}).status_code == 303
-    post(engine.utc_now())
+    send_waiting(engine.utc_now())
     assert reader.post(path("moving"), data={"do": "stop"}).status_code == 303
     assert change_of(ann) is None
 

@@ -10,8 +10,7 @@ from flask.testing import FlaskClient
 from server.community import talk
 from server.store import engine
 from tests.conftest import NOW, Table
-from tests.support.forms import send, sign_in
-from tests.support.pages import look
+from tests.support.pages import look, send, sign_in
 from tests.support.talk import word_id
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -18,10 +18,9 @@ from server.store.models import Link, Person
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support.at_once import at_once
-from tests.support.forms import form, log_in, sign_in
-from tests.support.invitations import ALICE, BOB, invited, known, mails, seats_of, sign_in_token
-from tests.support.mails import post, text_of
-from tests.support.pages import look, read
+from tests.support.lobby import ALICE, BOB, invited, known, mails, seats_of
+from tests.support.mails import send_waiting, text_of
+from tests.support.pages import form, log_in, look, read, sign_in, sign_in_token
 
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 here = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -40,7 +39,7 @@ def link(app: Flask) -> str:  # noqa: ARG001 - requested for its context
     invited(NOW, players=(), bots=("greedy", "greedy"))
     login.mail_sign_in(ALICE.address, NOW)
     token = sign_in_token(mails("signin", ALICE)[-1])
-    post(NOW)
+    send_waiting(NOW)
     return f"/s/{token}"
 
 
@@ -174,12 +173,12 @@ def test_the_hour_begins_when_the_email_goes_out(
     client: FlaskClient, still: time_machine.Traveller, late: timedelta
 ) -> None:
     invited(NOW, players=(), bots=("greedy", "greedy"))
-    post(NOW)
+    send_waiting(NOW)
     login.mail_sign_in(ALICE.address, NOW)
     with engine.reading() as session:
         token = links.token(session.scalars(select(Link).where(Link.purpose == "signin")).one())
     still.shift(late)
-    assert [str(message["Subject"]) for message in post(NOW + late)] == ["Your Byzanz sign-in link"]
+    assert [str(message["Subject"]) for message in send_waiting(NOW + late)] == ["Your Byzanz sign-in link"]
     still.shift(HOUR - MINUTE)
     assert client.get(f"/s/{token}").status_code == 200
     still.shift(MINUTE)
@@ -191,10 +190,10 @@ def test_after_a_day_the_email_says_so_and_brings_no_link(
     client: FlaskClient, still: time_machine.Traveller
 ) -> None:
     invited(NOW, players=(), bots=("greedy", "greedy"))
-    post(NOW)
+    send_waiting(NOW)
     login.mail_sign_in(ALICE.address, NOW)
     still.shift(DAY + MINUTE)
-    [message] = post(engine.utc_now())
+    [message] = send_waiting(engine.utc_now())
     text = text_of(message)
     assert "We could not send it in time" in text
     assert "/s/" not in text
@@ -205,11 +204,11 @@ def test_after_a_day_the_email_says_so_and_brings_no_link(
 @here
 def test_of_two_late_emails_only_the_newer_one_goes_out(still: time_machine.Traveller, app: Flask) -> None:  # noqa: ARG001
     invited(NOW, players=(), bots=("greedy", "greedy"))
-    post(NOW)
+    send_waiting(NOW)
     login.mail_sign_in(ALICE.address, NOW)
     login.mail_sign_in(ALICE.address, NOW + 2 * MINUTE)
     still.shift(DAY + 5 * MINUTE)
-    assert len(post(engine.utc_now())) == 1
+    assert len(send_waiting(engine.utc_now())) == 1
 
 
 # ---- other buttons, pressed twice ----

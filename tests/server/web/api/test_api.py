@@ -21,8 +21,8 @@ from server.store import engine, links
 from server.store.models import Game, Person
 from tests.conftest import NOW, Table
 from tests.conftest import settings as configured
-from tests.support.api_calls import fault, moderated, refused, seen
-from tests.support.in_hand import append
+from tests.support.answers import fault, moderated, refused, seen
+from tests.support.games import append
 from tests.support.results import counted, handled
 
 Seating = Callable[..., Table]

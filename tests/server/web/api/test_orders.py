@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import Table
-from tests.support.api_calls import moderated, refused, seen
-from tests.support.tables import make
+from tests.support.answers import moderated, refused, seen
+from tests.support.games import make
 
 Seating = Callable[..., Table]
 

@@ -17,7 +17,7 @@ from server.store import engine
 from server.store.engine import utc_now
 from server.store.models import Block, Game, Mute, Seat
 from tests.conftest import Table
-from tests.support.api_calls import refused
+from tests.support.answers import refused
 from tests.support.at_once import at_once
 from tests.support.mails import change
 from tests.support.talk import word_id

@@ -8,8 +8,7 @@ from flask.testing import FlaskClient
 from server.store import engine
 from server.store.models import Standing
 from tests.conftest import begun
-from tests.support.forms import log_in
-from tests.support.pages import look
+from tests.support.pages import log_in, look
 from tests.support.results import counted, played, somebody
 
 

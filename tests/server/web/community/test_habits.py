@@ -15,8 +15,7 @@ from server.community import statistics
 from server.store import engine
 from server.store.models import Conduct, Game
 from tests.conftest import NOW
-from tests.support.forms import log_in
-from tests.support.pages import look
+from tests.support.pages import log_in, look
 from tests.support.results import counted, played, somebody
 
 DAY = timedelta(days=1)

@@ -15,10 +15,9 @@ from server.store import engine
 from server.store.models import Block
 from server.web.api.public import PersonState
 from tests.conftest import NOW
-from tests.support.api_calls import refused
-from tests.support.forms import log_in, send
-from tests.support.invitations import everything
-from tests.support.pages import look, read, without_ids
+from tests.support.answers import refused
+from tests.support.lobby import everything
+from tests.support.pages import log_in, look, read, send, without_ids
 from tests.support.results import counted, handled, played, somebody
 
 DAY = timedelta(days=1)

@@ -33,9 +33,8 @@ from server.web.game.charts import (
 from tests.conftest import NOW, Table
 from tests.support import game_data
 from tests.support.game_data import SEATS
-from tests.support.markup import assert_sound
-from tests.support.pages import Page, look
-from tests.support.tables import advance, entries, make, position, url
+from tests.support.games import advance, count_entries, make, position, url
+from tests.support.pages import Page, assert_sound, look
 
 Begin = Callable[..., Table]
 KINDS: tuple[Kind, ...] = ("lines", "rows", "bars", "points")
@@ -284,7 +283,7 @@ def test_a_finished_game_shows_its_charts_with_their_tables(
         check_figure(figure)
     links = set(re.findall(rf"/g/{game.id}/history\?at=(\d+)", page.html))
     assert links
-    assert all(1 <= int(seq) <= entries(game.id) for seq in links)
+    assert all(1 <= int(seq) <= count_entries(game.id) for seq in links)
     for seq in sorted(links, key=int)[:: max(1, len(links) // 5)]:
         assert look(client, f"/g/{game.id}/history?at={seq}").status == 200
 

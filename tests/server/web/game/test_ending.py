@@ -23,11 +23,9 @@ from server.store.models import Game, Person, Seat, Turn
 from server.web.game.charts import short_names
 from tests.conftest import NOW, Table
 from tests.server.web.game.test_charts import CHARTS, finish
-from tests.support.forms import log_in
 from tests.support.game_data import SEATS
-from tests.support.mails import html_of, post, text_of
-from tests.support.markup import assert_sound
-from tests.support.pages import Page, look
+from tests.support.mails import html_of, send_waiting, text_of
+from tests.support.pages import Page, assert_sound, log_in, look
 
 Begin = Callable[..., Table]
 
@@ -266,7 +264,9 @@ def test_the_email_about_the_end_tells_the_same_moments(client: FlaskClient, tab
     page = look(client, f"/g/{game.id}")
     told = [text(item) for item in by_class(page, "told").iter("strong")]
     mails = [
-        mail for mail in post(NOW + timedelta(days=400)) if "Everything is now revealed" in text_of(mail)
+        mail
+        for mail in send_waiting(NOW + timedelta(days=400))
+        if "Everything is now revealed" in text_of(mail)
     ]
     assert mails
     for mail in mails:

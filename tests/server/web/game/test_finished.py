@@ -17,8 +17,7 @@ from server.store.models import Game, Seat
 from server.web.game import verify
 from server.web.lobby import lobby
 from tests.conftest import NOW, Table
-from tests.support.forms import log_in
-from tests.support.pages import look
+from tests.support.pages import log_in, look
 
 Begin = Callable[..., Table]
 

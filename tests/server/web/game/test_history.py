@@ -19,10 +19,8 @@ from server.store import engine, log
 from server.store.models import Game, Person, Seat, StandingOrder
 from server.web.game.history import PAGE_SIZE
 from tests.conftest import NOW
-from tests.support.histories import moderator, seqs
-from tests.support.markup import assert_sound
-from tests.support.pages import Page, look
-from tests.support.tables import advance, asked, entries, make, position, url
+from tests.support.games import advance, asked, count_entries, make, make_reader, position, seqs, url
+from tests.support.pages import Page, assert_sound, look
 
 
 def paths(game: Any) -> list[str]:
@@ -34,8 +32,8 @@ def test_it_lists_every_entry_with_its_time(client: FlaskClient, table: Any):
     advance(game, "take")
     for path in paths(game):
         page = look(client, path)
-        assert seqs(page) == list(range(1, entries(game.id) + 1))
-        assert page.html.count("<time datetime=") == entries(game.id)
+        assert seqs(page) == list(range(1, count_entries(game.id) + 1))
+        assert page.html.count("<time datetime=") == count_entries(game.id)
         assert "The cards are shuffled and dealt." in page.text
 
 
@@ -82,7 +80,7 @@ def test_it_shows_the_table_as_it_stood(client: FlaskClient, table: Any):
     assert "Bob’s hand" not in page.html
     assert 'rel="next"' in page.html
     assert 'rel="prev"' not in page.html
-    last = look(client, f"/g/{game.id}/history?at={entries(game.id)}")
+    last = look(client, f"/g/{game.id}/history?at={count_entries(game.id)}")
     assert 'rel="next"' not in last.html
     assert "Hand of" not in last.html
 
@@ -118,7 +116,7 @@ def test_times_are_in_the_readers_time_zone_during_the_game_and_after_its_end(
         (f"/g/{game.id}/history", "19"),
     ]
     assert [hours(look(client, path)) for path, _ in places] == [{hour} for _, hour in places]
-    play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator(), now=NOW)
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=make_reader(), now=NOW)
     assert [hours(look(client, path)) for path, _ in places] == [{hour} for _, hour in places]
 
 
@@ -137,7 +135,7 @@ def test_what_was_taken_back_is_struck(client: FlaskClient, table: Any):
     game = table(3)
     make(game, 0, "pass")
     make(game, 1, "pass")
-    play.moderate(game.id, "!void 3", reason="Bob slipped <i>", person_id=moderator(), now=NOW)
+    play.moderate(game.id, "!void 3", reason="Bob slipped <i>", person_id=make_reader(), now=NOW)
     page = look(client, f"/g/{game.id}/history")
     assert "<s>Bob passes.</s>" in page.html
     assert "<s>Alice passes.</s>" not in page.html
@@ -149,7 +147,7 @@ def test_what_was_taken_back_is_struck(client: FlaskClient, table: Any):
 def test_an_ended_game_is_open_to_all(client: FlaskClient, table: Any):
     game = table(3)
     make(game, 0, "pass")
-    play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator(), now=NOW)
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=make_reader(), now=NOW)
     page = look(client, f"/g/{game.id}")
     assert "The game was ended early; nobody wins." in page.text
     assert bytes(32).hex() in page.html
@@ -207,7 +205,7 @@ def test_a_game_set_aside_says_so(client: FlaskClient, table: Any):
 
 def test_a_long_log_comes_in_pages(client: FlaskClient, table: Any):
     game = table(3)
-    person = moderator()
+    person = make_reader()
     for number in range(2 * PAGE_SIZE + 1):
         play.moderate(game.id, "!note", reason=f"Note {number}", person_id=person, now=NOW)
     path = f"/g/{game.id}/history"
@@ -246,7 +244,7 @@ def test_one_steps_from_moment_to_moment_by_plain_links(client: FlaskClient, tab
     game = table(3)
     for seat in (0, 1, 2):
         make(game, seat, "pass")
-    last = entries(game.id)
+    last = count_entries(game.id)
     for path in paths(game):
         assert rels(look(client, f"{path}?at=1")) == {"next": "?at=2", "last": f"?at={last}"}
         assert rels(look(client, f"{path}?at=2&seat=1")) == {
@@ -280,7 +278,7 @@ def test_any_moment_is_chosen_by_a_form_without_scripts(client: FlaskClient, tab
     [form] = [item for item in page.root.iter("form") if any(i.get("id") == "moment" for i in item.iter())]
     fields = {item.get("name"): item for item in form.iter("input")}
     assert (form.get("method"), form.get("action")) == ("get", f"/g/{game.id}/history")
-    assert (fields["at"].get("min"), fields["at"].get("max")) == ("1", str(entries(game.id)))
+    assert (fields["at"].get("min"), fields["at"].get("max")) == ("1", str(count_entries(game.id)))
     assert fields["seat"].get("value") == "1"
     assert "Entry 2 of 2" in look(client, f"/g/{game.id}/history?seat=1&at=2").text
 
@@ -317,7 +315,7 @@ def test_rounds_are_folded_but_for_the_one_shown(client: FlaskClient, table: Any
         make(game, seat, str(position(game.id).rules.moves(position(game.id).state, seat)[0]))
         if begun:
             break
-    path, last = f"/g/{game.id}/history", entries(game.id)
+    path, last = f"/g/{game.id}/history", count_entries(game.id)
     rounds = ["Round 1", "Round 2", "Round 3"]
     assert folded(look(client, path)) == dict(zip(rounds, (True, True, False), strict=True))
     assert folded(look(client, f"{path}?at=2")) == dict(zip(rounds, (False, True, True), strict=True))
@@ -340,7 +338,7 @@ def viewers(page: Page) -> dict[str, str]:
 def test_a_finished_game_shows_each_moment_as_each_seat_saw_it(client: FlaskClient, table: Any):
     game = table(3)
     make(game, 0, "pass")
-    play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator(), now=NOW)
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=make_reader(), now=NOW)
     for path in paths(game):
         page = look(client, f"{path}?at=2&seat=0")
         assert hands(page) == ["Alice", "Bob", "Charlie"]
@@ -373,7 +371,7 @@ def test_a_running_game_is_seen_by_nobody_through_another_s_eyes(client: FlaskCl
 def test_the_table_is_told_which_entry_to_mark(client: FlaskClient, table: Any, monkeypatch: Any):
     game = table(3)
     make(game, 0, "pass")
-    act = play.moderate(game.id, "!note", reason="Well", person_id=moderator(), now=NOW)
+    act = play.moderate(game.id, "!note", reason="Well", person_id=make_reader(), now=NOW)
     jinja = client.application.jinja_env
     assert jinja.loader is not None
     own = DictLoader({"games/byzanz/table.html": "marked: {{ marked|map(attribute='seq')|join }}."})
@@ -399,7 +397,7 @@ def test_a_round_is_chosen_by_itself(client: FlaskClient, table: Any):
 def test_the_table_at_any_moment_is_the_position_of_that_moment(table: Any):
     game = table(3)
     advance(game, "take")
-    person = moderator()
+    person = make_reader()
     seq = next(e.seq for e in log_of(game.id) if e.move == "pass")
     play.moderate(game.id, f"!void {seq}", reason="A slip", person_id=person, now=NOW)
     play.moderate(game.id, "!resume", reason="On", person_id=person, now=NOW)
@@ -423,7 +421,7 @@ def log_of(game_id: str) -> list[Any]:
 def test_sealed_orders_are_shown_at_their_moments_once_the_game_is_over(client: FlaskClient, table: Any):
     game = table(3)
     make(game, 0, "pass")
-    person = moderator()
+    person = make_reader()
     with engine.transaction() as session:
         session.add(
             StandingOrder(
@@ -444,7 +442,7 @@ def test_sealed_orders_are_shown_at_their_moments_once_the_game_is_over(client: 
     play.moderate(game.id, "!abandon", reason="Enough", person_id=person, now=NOW)
     shown = [
         at
-        for at in range(1, entries(game.id) + 1)
+        for at in range(1, count_entries(game.id) + 1)
         if "Standing orders at this point" in look(client, f"/g/{game.id}/history?at={at}").text
     ]
     assert shown == [2, 3]
@@ -458,7 +456,7 @@ def test_a_history_is_light_wherever_one_stands(client: FlaskClient, table: Any,
         seat = min(now.awaited)
         moves = now.rules.moves(now.state, seat)
         make(game, seat, str(dice.choice(moves[: 6 if slug == "byzanz" else None])))
-    last = entries(game.id)
+    last = count_entries(game.id)
     for at in (1, last // 2, last - 5):
         page = look(client, f"{url(game, 0)}/history?at={at}")
         assert_sound(slug, page)
@@ -481,7 +479,7 @@ def test_a_running_game_is_watched_with_its_latest_moves(client: FlaskClient, ta
     game = table(4)
     advance(game, "take")
     page = look(client, f"/g/{game.id}")
-    last = entries(game.id)
+    last = count_entries(game.id)
     assert seqs(page) == list(range(last, last - 16, -1)), "the newest first"
     assert "The Golden Horn · Watching: hands are hidden" in page.text
     assert "What happened last" in page.text

@@ -16,9 +16,8 @@ from server.store import engine
 from server.store.models import Game, Person, Seat
 from server.web.game import pages as game_pages
 from tests.conftest import NOW, Table
-from tests.support.forms import sign_in
-from tests.support.pages import look, without_ids
-from tests.support.statements import statements
+from tests.support.costs import statements
+from tests.support.pages import look, sign_in, without_ids
 
 Begin = Callable[..., Table]
 PATH = "/g/g1"

@@ -34,16 +34,13 @@ from server.store.models import Game
 from server.web.game.verify import MOST_GAMES
 from tests import conftest
 from tests.conftest import NOW
-from tests.support import recorded_games as tables
-from tests.support.finished_records import finished
+from tests.support import records as support_records
 from tests.support.folders import VECTORS
-from tests.support.forms import log_in
-from tests.support.invitations import everything
-from tests.support.markup import assert_sound, forgotten
-from tests.support.pages import Page, look
+from tests.support.games import advance, count_entries
+from tests.support.lobby import everything
+from tests.support.pages import Page, assert_sound, forgotten, log_in, look
 from tests.support.pages import read as page_of
-from tests.support.record_faults import FAULTS, swapped
-from tests.support.tables import advance, entries
+from tests.support.records import FAULTS, finished, swapped
 
 VECTOR = json.loads(VECTORS.read_text())
 BYZANZ = rules_of("byzanz")
@@ -153,8 +150,8 @@ def run(page: Page) -> tuple[dict[str, Any], list[str]]:
 def test_the_lines_of_python_give_the_vectors_of_the_format(
     send: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "SEED", bytes.fromhex(VECTOR["seed"]))
-    table = tables.Table(BYZANZ, 3, cuts=tuple(VECTOR["cuts"]))
+    monkeypatch.setattr(support_records, "SEED", bytes.fromhex(VECTOR["seed"]))
+    table = support_records.RecordedTable(BYZANZ, 3, cuts=tuple(VECTOR["cuts"]))
     record = table.finish().record()
     assert record.header.id == VECTOR["game_id"]
     page = page_of(send(write(record)))
@@ -218,14 +215,16 @@ def test_the_page_says_what_is_proven_and_what_was_settled_after_each_seat(
     record = finished("byzanz")
     names = tuple(f"Player {seat}" for seat in range(3))
     header = replace(record.header, seats=names, cut_order=(2, 0, 1))
-    rechained = tables.falsified(replace(record, header=header), lambda _entries: None)
+    rechained = support_records.falsified(replace(record, header=header), lambda _entries: None)
     page = page_of(send(write(rechained)))
     told = text_of(page, "cuts")
     assert "Player 0Player 1 Player 1no other seat Player 2Player 0, Player 1" in told
     for shown in (page, look(client, "/verify")):
         assert "Proven: the cards follow from the seed and the cuts" in shown.text
         assert "Not proven: someone who knows the seed could still steer the deal" in shown.text
-    first = tables.falsified(replace(record, header=replace(header, cut_order=None)), lambda _entries: None)
+    first = support_records.falsified(
+        replace(record, header=replace(header, cut_order=None)), lambda _entries: None
+    )
     assert "does not say in which order the cuts were made" in text_of(page_of(send(write(first))), "cuts")
 
 
@@ -270,7 +269,7 @@ def test_a_changed_entry_stops_the_steps_after_it(send: Any) -> None:
 
 
 def test_a_record_of_a_running_game_says_what_is_hidden(send: Any) -> None:
-    table = tables.Table(BYZANZ, 3)
+    table = support_records.RecordedTable(BYZANZ, 3)
     table.choose(3)
     record = redact_record(table.running(), PUBLIC)
     page = page_of(send(write(record)))
@@ -305,7 +304,7 @@ def test_the_first_wrong_game_of_several_is_shown(send: Any) -> None:
 
 
 def test_a_file_of_too_many_games_is_refused(send: Any) -> None:
-    table = tables.Table(BYZANZ, 3)
+    table = support_records.RecordedTable(BYZANZ, 3)
     answer = page_of(send(write(redact_record(table.running(), PUBLIC)) * (MOST_GAMES + 1)))
     assert answer.status == 422
     assert f"more than {MOST_GAMES} games" in answer.text
@@ -465,7 +464,7 @@ def test_a_finished_game_is_checked_from_its_log(client: FlaskClient, over: Any)
     assert page.status == 200
     assert_sound("finished", page)
     assert set(signs(page).values()) == {"✓ correct"}
-    assert f"{entries(over.id)} of {entries(over.id)} entries are correct." in page.text
+    assert f"{count_entries(over.id)} of {count_entries(over.id)} entries are correct." in page.text
     door = next(item for item in page.root.iter("a") if item.get("download"))
     (kept,) = read(client.get(door.get("href", "")).text)
     with engine.reading() as session:

@@ -15,10 +15,9 @@ from byzanz import games
 from server.config import ConfigError, load
 from server.store import engine
 from tests.conftest import Table, settings
-from tests.support.forms import log_in
-from tests.support.invitations import invited
-from tests.support.pages import look
-from tests.support.tables import url
+from tests.support.games import url
+from tests.support.lobby import invited
+from tests.support.pages import log_in, look
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 Seating = Callable[..., Table]

@@ -22,22 +22,9 @@ from server.store import engine, links, mail_kinds, outbox, people
 from server.store.models import Game, Mail, Person
 from server.validation import Guest
 from tests.conftest import NOW, Table, begun
-from tests.support.forms import form, sign_in
-from tests.support.invitations import (
-    ALICE,
-    BOB,
-    CHARLIE,
-    DAPHNE,
-    game_of,
-    invited,
-    known,
-    mails,
-    sign_in_token,
-    token,
-    wish,
-)
-from tests.support.mails import post, queue, statuses
-from tests.support.pages import look
+from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, game_of, invited, known, mails, token, wish
+from tests.support.mails import queue, send_waiting, statuses
+from tests.support.pages import form, look, sign_in, sign_in_token
 
 pytestmark = [pytest.mark.parametrize("database_url", ["sqlite"], indirect=True), pytest.mark.empty_database]
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -139,8 +126,8 @@ def test_when_all_are_too_many_an_organiser_waits_until_the_hour_is_over(
     still.shift(20 * MINUTE)
     game_id = confirmed_from(client, ELSEWHERE, ALICE)
     assert invitations_to(game_id) == ["held", "held"]
-    assert not to_bob(post(NOW + 59 * MINUTE))
-    assert to_bob(post(NOW + HOUR))
+    assert not to_bob(send_waiting(NOW + 59 * MINUTE))
+    assert to_bob(send_waiting(NOW + HOUR))
 
 
 def to_bob(sent: Iterable[Any]) -> list[Any]:
@@ -235,7 +222,7 @@ def test_games_and_keeping_them_wait_while_all_are_too_many(
     [mail] = mails("confirm", ZOE)
     assert mail.not_before == NOW + HOUR
     assert "confirm:" + (mail.game_id or "") not in {key for key, how in statuses().items() if how == "sent"}
-    post(NOW + HOUR)
+    send_waiting(NOW + HOUR)
     assert [each.status for each in mails("confirm", ZOE)] == ["sent"]
 
 
@@ -303,7 +290,7 @@ def test_networks_are_forgotten(client: FlaskClient) -> None:
     assert mail.origin is not None
     assert len(mail.origin.split()) == 2
     assert HERE not in mail.origin
-    post(NOW)
+    send_waiting(NOW)
     outbox.purge(NOW + outbox.ORIGIN_RETENTION + MINUTE)
     assert [(each.origin, each.counts_at) for each in mails("signin")] == [(None, None)]
     visitors.end_old(NOW + visitors.LIFETIME)

@@ -19,12 +19,10 @@ from server.store import engine, links
 from server.store.models import Game, Link, LinkPurpose, Mail, Person, Seat, Standing, Turn
 from server.web.lobby import lobby
 from tests.conftest import NOW, Table
-from tests.support.forms import form, sign_in
-from tests.support.in_hand import start_clock
-from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, person, token, wish
-from tests.support.pages import Page, look
-from tests.support.statements import more, statements
-from tests.support.tables import make, url
+from tests.support.costs import more, statements
+from tests.support.games import make, start_clock, url
+from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, invited, person, token, wish
+from tests.support.pages import Page, form, look, sign_in
 
 Begin = Callable[..., Table]
 DAY = timedelta(days=1)

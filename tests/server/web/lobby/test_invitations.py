@@ -16,8 +16,7 @@ from server.store import engine
 from server.store.models import Alert, Game, Person
 from server.validation import Guest
 from tests.conftest import NOW
-from tests.support.forms import form, send, sign_in
-from tests.support.invitations import (
+from tests.support.lobby import (
     ALICE,
     BOB,
     CHARLIE,
@@ -28,12 +27,11 @@ from tests.support.invitations import (
     known,
     mails,
     seats_of,
-    sign_in_token,
     token,
     wish,
 )
-from tests.support.mails import html_of, post, text_of
-from tests.support.pages import Page, look, read
+from tests.support.mails import html_of, send_waiting, text_of
+from tests.support.pages import Page, form, look, read, send, sign_in, sign_in_token
 
 NEWCOMER = Guest("New Comer", "new.comer@example.org")
 
@@ -382,7 +380,7 @@ def test_invitations_come_from_the_organisers_name_at_the_table(bare: FlaskClien
     game_id, _host = invited(NOW)
     named(ALICE, "Alice Smith")
     page = look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").text
-    told = [text_of(mail) for mail in post(NOW) if mail["To"].addresses[0].addr_spec == BOB.address]
+    told = [text_of(mail) for mail in send_waiting(NOW) if mail["To"].addresses[0].addr_spec == BOB.address]
     assert told
     for text in (page, *told):
         assert "Alice invites you" in text
@@ -570,7 +568,7 @@ def test_the_hosts_line_is_in_the_invitation_and_nowhere_public(bare: FlaskClien
     assert LINE not in page.html
     for path in (f"/join/{game_id}", f"/g/{game_id}", "/"):
         assert "olives" not in look(bare, path).html
-    sent = [message for message in post(NOW) if BOB.address in str(message["To"])]
+    sent = [message for message in send_waiting(NOW) if BOB.address in str(message["To"])]
     assert [f"“{LINE}” – Alice" in text_of(message) for message in sent] == [True]
     assert "Bring &lt;b&gt;olives" in html_of(sent[0])
     organiser.drop(host, 1, NOW)
@@ -579,7 +577,7 @@ def test_the_hosts_line_is_in_the_invitation_and_nowhere_public(bare: FlaskClien
 
 def test_a_line_typed_by_a_stranger_reaches_nobody_before_the_host_has_seen_it(bare: FlaskClient) -> None:
     game_id = create.create_game(wish(message="You have won"), NOW)
-    assert not any("You have won" in str(message) for message in post(NOW))
+    assert not any("You have won" in str(message) for message in send_waiting(NOW))
     page = f"/o/{token('organise', ALICE, game_id, NOW)}"
     assert form(look(bare, page), do="confirm")[1]["message"] == "You have won"
     for bad in ("see www.evil.example", "x" * 201, "a\u202eb", "mail me@x.org"):
@@ -678,7 +676,9 @@ def test_the_invitation_says_how_long_the_game_takes(bare: FlaskClient) -> None:
     game_id, _host = invited(NOW)
     words = re.compile(r"about [\d–]+ weeks, 30 moves each")
     assert words.search(look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").text)
-    assert all(words.search(text_of(message)) for message in post(NOW) if BOB.address in str(message["To"]))
+    assert all(
+        words.search(text_of(message)) for message in send_waiting(NOW) if BOB.address in str(message["To"])
+    )
 
 
 def test_what_helps_a_declined_seat_is_in_view_with_a_medium_bot(bare: FlaskClient) -> None:

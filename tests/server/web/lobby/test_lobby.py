@@ -19,9 +19,7 @@ from server.store import engine, links
 from server.store.models import Game
 from server.validation import Guest
 from tests.conftest import NOW, Table
-from tests.support.busy_table import BUSY
-from tests.support.forms import form, log_in, send, sign_in
-from tests.support.invitations import (
+from tests.support.lobby import (
     ALICE,
     BOB,
     DAPHNE,
@@ -31,11 +29,11 @@ from tests.support.invitations import (
     mails,
     person,
     seats_of,
-    sign_in_token,
     token,
     wish,
 )
-from tests.support.pages import Page, look, read
+from tests.support.neighbour_game import NEIGHBOUR
+from tests.support.pages import Page, form, log_in, look, read, send, sign_in, sign_in_token
 
 FRIENDS = "Bob <bob@example.org>\ncharlie@example.org\n"
 WISH = {"title": "The Amber Gate", "name": "Alice", "address": "alice@example.org", "players": FRIENDS}
@@ -43,7 +41,7 @@ WISH = {"title": "The Amber Gate", "name": "Alice", "address": "alice@example.or
 
 def only_game() -> Game:
     with engine.reading() as session:
-        return session.scalars(select(Game).where(Game.id != BUSY)).one()
+        return session.scalars(select(Game).where(Game.id != NEIGHBOUR)).one()
 
 
 def test_the_front_page_leads_to_a_new_game(client: FlaskClient) -> None:

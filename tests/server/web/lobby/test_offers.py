@@ -19,12 +19,10 @@ from server.store import engine, links
 from server.store.models import Block, Person, Seat
 from server.validation import Guest
 from tests.conftest import NOW, Table
-from tests.support.forms import form, send, sign_in
-from tests.support.in_hand import start_clock
-from tests.support.invitations import everything, known, mails, sign_in_token, token
-from tests.support.mails import bold_move, post, text_of
-from tests.support.pages import Page, look, read
-from tests.support.tables import asked, make, url
+from tests.support.games import asked, make, start_clock, url
+from tests.support.lobby import everything, known, mails, token
+from tests.support.mails import bold_move, send_waiting, text_of
+from tests.support.pages import Page, form, look, read, send, sign_in, sign_in_token
 
 Seating = Callable[..., Table]
 ALICE = Guest("Alice", "alice@example.org")
@@ -201,7 +199,7 @@ def test_the_former_player_is_told_by_email(offered: Table) -> None:
     assert mail.person_id == offered.people[1]
     with engine.reading() as session:
         assert links.seat_access(session, offered.tokens[1], NOW) is None
-    sent = post(NOW + timedelta(hours=1))
+    sent = send_waiting(NOW + timedelta(hours=1))
     (told,) = (text for text in texts_to(sent, "bob@example.org") if "was offered to others" in text)
     assert "Zoe has taken it over. Your link no longer works." in told.replace("\n", " ")
     assert "a moderator" not in told
@@ -266,7 +264,7 @@ def test_what_they_said_is_a_former_players_in_each_language(
         make(game, asked(game), bold_move("g1", asked(game)), at=NOW + timedelta(minutes=1))
     with engine.reading() as session:
         address = session.get_one(Person, other).email
-    texts = texts_to(post(NOW + timedelta(hours=1)), address or "")
+    texts = texts_to(send_waiting(NOW + timedelta(hours=1)), address or "")
     assert any(f"- {speaker} Goodbye" in text for text in texts)
 
 
@@ -275,7 +273,7 @@ def test_emails_keep_them_apart_too(table: Seating) -> None:
     after = NOW + timedelta(days=9, minutes=1)
     while asked(game) != seat:
         make(game, asked(game), bold_move("g1", asked(game)), at=after)
-    sent = post(NOW + timedelta(days=10))
+    sent = send_waiting(NOW + timedelta(days=10))
     turn = next(text for text in texts_to(sent, ZOE.address) if "You take over this seat" in text)
     assert "- Former player leaves the game." in turn
     assert "- You take over this seat." in turn

@@ -10,11 +10,10 @@ from flask.testing import FlaskClient
 
 from byzanz.games.byzantium import state
 from byzanz.games.byzantium.state import CARD, SLOT
-from tests.support.browser.town import KINDS
+from tests.support.browser.site import KINDS
 from tests.support.game_data import SEATS
-from tests.support.markup import assert_sound
-from tests.support.pages import Page, look
-from tests.support.tables import asked, url
+from tests.support.games import asked, url
+from tests.support.pages import Page, assert_sound, look
 
 STEP = re.compile(r"Step (\d+) of (\d+)")
 RANKS = {"jack": "j", "queen": "q", "king": "k"}

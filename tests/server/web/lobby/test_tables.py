@@ -14,9 +14,8 @@ from server.lobby.open_tables import Wanted
 from server.store import engine, links
 from server.store.models import Block, Game, LinkPurpose, Reliability, Wish
 from tests.conftest import NOW
-from tests.support.forms import form, send, sign_in
-from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, everything, invited, known, person, token
-from tests.support.pages import look, read
+from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, everything, invited, known, person, token
+from tests.support.pages import form, look, read, send, sign_in
 
 DAY = timedelta(days=1)
 INJECTED = "<b>\"&'</b>"

@@ -18,11 +18,11 @@ from server.store import engine
 from server.store.models import Game
 from server.validation import Guest
 from tests.conftest import NOW
-from tests.support.forms import sign_in
-from tests.support.invitations import everything, known, mails
-from tests.support.mail_servers import Pigeons
+from tests.support.games import outsider
+from tests.support.lobby import everything, known, mails
+from tests.support.mail_servers import FakeMailer
 from tests.support.mails import text_of
-from tests.support.moderators import outsider
+from tests.support.pages import sign_in
 
 SLUGS = [rules.slug for rules in latest()]
 ANN = "ann@example.org"
@@ -96,7 +96,7 @@ def test_a_game_is_kept_by_the_button_in_the_email(client: FlaskClient) -> None:
     answer = client.post(f"{table}/keep", data={"address": ANN})
     assert answer.status_code == 200
     assert "Check your email" in answer.text
-    sent = Pigeons()
+    sent = FakeMailer()
     deliver(engine.utc_now() + timedelta(seconds=1), sent)
     [mail] = sent.to(ANN)
     text = text_of(mail)
@@ -143,7 +143,7 @@ def test_a_wrong_address_is_shown_again(client: FlaskClient) -> None:
 def test_who_comes_too_late_is_told(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     table = play(client)
     client.post(f"{table}/keep", data={"address": ANN})
-    sent = Pigeons()
+    sent = FakeMailer()
     deliver(engine.utc_now() + timedelta(seconds=1), sent)
     [mail] = sent.to(ANN)
     link = re.search(r"(/k/\S+)", text_of(mail))

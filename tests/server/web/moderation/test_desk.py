@@ -19,13 +19,9 @@ from server.store import engine, outbox, people
 from server.store.models import Game, Person, Seat
 from server.web.moderation import desk, issues
 from tests.conftest import NOW, Table
-from tests.support.forms import form, send, sign_in
-from tests.support.invitations import everything, invited, mails
-from tests.support.markup import assert_sound, forgotten
-from tests.support.moderators import outsider
-from tests.support.pages import Page, look, read
-from tests.support.stuck_games import MIA, change, entries, moderator, troubled
-from tests.support.tables import make
+from tests.support.games import MIA, change, make, make_moderator, move_texts, outsider, troubled
+from tests.support.lobby import everything, invited, mails
+from tests.support.pages import Page, assert_sound, forgotten, form, look, read, send, sign_in
 
 Begin = Callable[..., Table]
 Town = dict[str, Table]
@@ -39,13 +35,13 @@ def _now(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def mia(client: FlaskClient) -> FlaskClient:
     """Return the browser of a signed-in moderator who has no seat."""
-    moderator(MIA, NOW)
+    make_moderator(MIA, NOW)
     sign_in(client, MIA)
     return client
 
 
 @pytest.fixture
-def town(table: Begin) -> Town:
+def site(table: Begin) -> Town:
     """Return a game for each kind of issue."""
     return troubled(table, NOW)
 
@@ -150,7 +146,7 @@ TOLD = [
 
 
 @pytest.mark.empty_database  # the whole desk is counted
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_the_desk_tells_each_trouble_with_the_way_to_what_helps(mia: FlaskClient) -> None:
     page = look(mia, "/m/")
     cases = told(page)
@@ -174,16 +170,16 @@ def test_the_desk_tells_each_trouble_with_the_way_to_what_helps(mia: FlaskClient
     assert "All clear:" not in page.text
 
 
-def test_what_is_due_soon_stands_with_what_else_is_wrong_with_its_game(mia: FlaskClient, town: Town) -> None:
+def test_what_is_due_soon_stands_with_what_else_is_wrong_with_its_game(mia: FlaskClient, site: Town) -> None:
     change(Seat, ("soon", 1), autopilot=True)
     page = look(mia, "/m/")
     (own,) = [cases for game, cases in by_game(page) if game == "The table soon Byzanz"]
     assert [tag_of(case) for case in own] == ["on autopilot", "Due soon"]
     assert by_game(page, "soon") == []
-    assert town
+    assert site
 
 
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_what_takes_something_away_from_players_looks_like_it(mia: FlaskClient) -> None:
     links = [link for link in look(mia, "/m/").root.iter("a") if "?do=" in link.get("href", "")]
     grave = {act(link) for link in links if "danger" in link.get("class", "").split()}
@@ -197,7 +193,7 @@ def act(link: Element) -> str:
     return str(re.findall(r"do=(\w+)", link.get("href", ""))[0])
 
 
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_each_way_leads_to_a_form_that_stands_open_for_that_seat(mia: FlaskClient) -> None:
     links = re.findall(r'href="(/m/[a-z]+\?do=[^"]+)"', look(mia, "/m/").html)
     assert len(links) > 8
@@ -210,7 +206,7 @@ def test_each_way_leads_to_a_form_that_stands_open_for_that_seat(mia: FlaskClien
             assert form(page, act=asked["do"])[1]["seat"] == asked["of"]
 
 
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_a_way_with_nonsense_opens_nothing(mia: FlaskClient) -> None:
     before = everything()
     for query in ("do=burn", "do=%00&of=%00", "do=extend&of=99", "do=extend&of=<b>", "do=&of=", "do=a&do=b"):
@@ -233,7 +229,7 @@ def test_an_empty_desk_says_that_all_is_well(mia: FlaskClient) -> None:
 
 
 @pytest.mark.empty_database  # the whole desk is counted
-def test_what_the_desk_tells_the_search_finds(mia: FlaskClient, town: Town) -> None:
+def test_what_the_desk_tells_the_search_finds(mia: FlaskClient, site: Town) -> None:
     cases = told(look(mia, "/m/"))
     everywhere = set()
     for kind in issues.KINDS:
@@ -241,12 +237,12 @@ def test_what_the_desk_tells_the_search_finds(mia: FlaskClient, town: Town) -> N
         games = {at.removeprefix("The table ").removesuffix(" Byzanz") for at, _case in own}
         assert ids(look(mia, f"/m/games?status={kind}")) == games, kind
         everywhere |= games
-    assert ids(look(mia, "/m/games?status=trouble")) == everywhere == set(town) - {"well"}
+    assert ids(look(mia, "/m/games?status=trouble")) == everywhere == set(site) - {"well"}
 
 
 @pytest.mark.empty_database  # the whole desk is counted
-def test_troubles_end_with_their_games(mia: FlaskClient, town: Town) -> None:
-    for name in town:
+def test_troubles_end_with_their_games(mia: FlaskClient, site: Town) -> None:
+    for name in site:
         change(Game, name, status="over", quarantine=None)
     page = look(mia, "/m/")
     assert {tag: len(found) for tag, found in told(page).items()} == {"Alert": 6, "Email rejected": 1}
@@ -264,8 +260,8 @@ def test_an_invitation_that_came_back_is_told_too(mia: FlaskClient) -> None:
     assert list(case.iter("a")) == []  # what helps is its organiser's
 
 
-def test_who_wants_one_mail_a_day_waits_for_no_mail(mia: FlaskClient, town: Town) -> None:
-    change(Person, town["unsent"].people[0], cadence="digest")
+def test_who_wants_one_mail_a_day_waits_for_no_mail(mia: FlaskClient, site: Town) -> None:
+    change(Person, site["unsent"].people[0], cadence="digest")
     assert "Email not sent" not in told(look(mia, "/m/"))
 
 
@@ -283,8 +279,8 @@ def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient
 # ---- after an outage of our own mail server ----
 
 
-def test_a_moderator_mends_all_addresses_with_one_button(mia: FlaskClient, town: Town) -> None:
-    felix = town["bounced"].people[5]
+def test_a_moderator_mends_all_addresses_with_one_button(mia: FlaskClient, site: Town) -> None:
+    felix = site["bounced"].people[5]
     change(Person, felix, lost_at=NOW - timedelta(hours=3))
     reason = "Our relay was down."
     for hours, why in (("0", reason), ("999", reason), ("6", " ")):
@@ -340,7 +336,7 @@ def asked_for(mia: FlaskClient, path: str) -> int:
 def in_trouble(table: Begin, number: int) -> None:
     """Create another game that shows in several parts of each page."""
     game = table(3, f"t{number}")
-    mia = moderator(MIA, NOW)
+    mia = make_moderator(MIA, NOW)
     play.moderate(game.id, "!autopilot 1 on", reason="x", person_id=mia, now=NOW)
     play.moderate(game.id, "!look all", reason="x", person_id=mia, now=NOW)
     if number % 2:
@@ -382,7 +378,7 @@ def test_a_query_for_each_game_would_be_noticed(
 def test_deeds_are_told_by_moderator_and_by_game(mia: FlaskClient, table: Begin) -> None:
     one, two = table(3, "one"), table(3, "two")
     change(Game, "two", name="The other table")
-    max_id, mia_id = moderator("max@example.org", NOW), moderator(MIA, NOW)
+    max_id, mia_id = make_moderator("max@example.org", NOW), make_moderator(MIA, NOW)
     play.moderate(one.id, "!extend 0 3600", reason="A funeral", person_id=mia_id, now=NOW)
     play.moderate(two.id, "!note", reason="Be kind <b>", person_id=max_id, now=NOW)
     play.moderate(two.id, "!look 1", reason="A complaint", person_id=mia_id, now=NOW + timedelta(hours=1))
@@ -413,7 +409,7 @@ def test_deeds_come_page_by_page(mia: FlaskClient, table: Begin, monkeypatch: py
     monkeypatch.setattr(desk, "PAGE_SIZE", 3)
     game = table(3)
     for number in range(5):
-        play.moderate(game.id, "!note", reason=f"word {number}", person_id=moderator(MIA, NOW), now=NOW)
+        play.moderate(game.id, "!note", reason=f"word {number}", person_id=make_moderator(MIA, NOW), now=NOW)
     first, second = look(mia, "/m/deeds"), look(mia, "/m/deeds?page=2")
     assert re.findall(r"word \d", first.text) == ["word 4", "word 3", "word 2"]
     assert re.findall(r"word \d", second.text) == ["word 1", "word 0"]
@@ -429,7 +425,7 @@ def mails_shown(page: Page, part: str) -> list[str]:
     return [said(case) for case in parts(page)[part]]
 
 
-def test_a_game_shows_what_went_out_and_what_came_in(mia: FlaskClient, town: Town) -> None:
+def test_a_game_shows_what_went_out_and_what_came_in(mia: FlaskClient, site: Town) -> None:
     page = look(mia, "/m/bounced")
     out = mails_shown(page, "mails")
     assert "Turn email (Felix): delivery failed: 550 5.1.1 no such user · Attempts: 1" in out
@@ -439,11 +435,11 @@ def test_a_game_shows_what_went_out_and_what_came_in(mia: FlaskClient, town: Tow
         "Email bounced (Felix): failed: 550 5.1.1 no such user 2 Mar, 10:00",
     ]
     assert mails_shown(look(mia, "/m/well"), "received") == ["None."]
-    assert not any(token in page.html for token in town["bounced"].tokens)
+    assert not any(token in page.html for token in site["bounced"].tokens)
 
 
-def test_a_moderator_who_sits_there_is_not_told_what_others_wrote(client: FlaskClient, town: Town) -> None:
-    change(Person, town["bounced"].people[0], moderator=True)
+def test_a_moderator_who_sits_there_is_not_told_what_others_wrote(client: FlaskClient, site: Town) -> None:
+    change(Person, site["bounced"].people[0], moderator=True)
     sign_in(client, "alice@example.org")
     page = look(client, "/m/bounced")
     assert mails_shown(page, "received") == [
@@ -452,8 +448,8 @@ def test_a_moderator_who_sits_there_is_not_told_what_others_wrote(client: FlaskC
     assert "Answer to an email" not in page.text
     assert "carried out" not in page.text
     assert "cannot see what others wrote" in page.text
-    change(Person, town["bounced"].people[0], moderator=False)
-    change(Person, town["bounced"].people[1], moderator=True)
+    change(Person, site["bounced"].people[0], moderator=False)
+    change(Person, site["bounced"].people[1], moderator=True)
     other = client.application.test_client()
     sign_in(other, "bob@example.org")
     assert "1 of 1 lines carried out" in look(other, "/m/bounced").text  # his own
@@ -471,7 +467,7 @@ def test_a_moderator_who_sits_acts_with_a_reason_that_the_table_is_mailed(
     action, filled = form(preview, act="bank")
     assert client.post(action or "", data=filled).status_code == 409
     assert client.post(action or "", data=filled | {"warned": "yes"}).status_code == 303
-    assert entries(game.id)[-1] == "!bank 1 10800"
+    assert move_texts(game.id)[-1] == "!bank 1 10800"
     assert {mail.person_id for mail in mails("act")} == set(game.people)
     assert "My own fault" in look(client, f"/t/{game.tokens[1]}/history").text
     sent = filled | {"viewer": "1", "reason": "curious"}
@@ -480,7 +476,7 @@ def test_a_moderator_who_sits_acts_with_a_reason_that_the_table_is_mailed(
     assert everything() == before
 
 
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_nobody_is_given_time_when_nobody_is_awaited(mia: FlaskClient) -> None:
     before = everything()
     preview = read(send(mia, "/m/paused", {"reason": "x", "hours": "3"}, act="credit"))
@@ -490,7 +486,7 @@ def test_nobody_is_given_time_when_nobody_is_awaited(mia: FlaskClient) -> None:
     assert everything() == before
 
 
-@pytest.mark.usefixtures("town")
+@pytest.mark.usefixtures("site")
 def test_a_refused_act_keeps_its_form_open_with_what_was_typed(mia: FlaskClient) -> None:
     page = read(send(mia, "/m/well", {"reason": "because", "hours": "many"}, act="extend"))
     assert page.status == 422
@@ -503,17 +499,17 @@ def test_a_refused_act_keeps_its_form_open_with_what_was_typed(mia: FlaskClient)
 # ---- every page ----
 
 
-def every_page(mia: FlaskClient, town: Town) -> Iterator[tuple[str, Page]]:
+def every_page(mia: FlaskClient, site: Town) -> Iterator[tuple[str, Page]]:
     """Return each page for moderators, in each state that looks different."""
     for path in ("/m/", "/m/games", "/m/games?status=mail&q=x", "/m/deeds", "/m/deeds?what=look"):
         yield path, look(mia, path)
-    for name in town:
+    for name in site:
         yield name, look(mia, f"/m/{name}")
     game_id, _host = invited(NOW, name="The table open")
     yield "open", look(mia, f"/m/{game_id}")
     yield "moment", look(mia, "/m/well?at=1")
     yield "void", look(mia, "/m/well?do=void")
-    make(town["well"], 0, "pass")
+    make(site["well"], 0, "pass")
     action, filled = form(look(mia, "/m/well?do=void&entry=2"), act="void")
     yield "undo", read(mia.post(action or "", data=filled | {"reason": "x"}))
     yield "refused", read(mia.post(action or "", data=filled | {"reason": "x", "entry": "x"}))
@@ -525,12 +521,12 @@ def every_page(mia: FlaskClient, town: Town) -> Iterator[tuple[str, Page]]:
     send(mia, "/m/well", {"viewer": "1", "reason": "x"}, viewer="0")
     yield "looked", look(mia, "/m/well/look/2")
     yield "looks", look(mia, "/m/well")
-    play.moderate("well", "!abandon", reason="x", person_id=moderator(MIA, NOW), now=NOW)
+    play.moderate("well", "!abandon", reason="x", person_id=make_moderator(MIA, NOW), now=NOW)
     yield "over", look(mia, "/m/well")
 
 
-def test_every_page_of_moderators_is_sound(mia: FlaskClient, town: Town) -> None:
-    for name, page in every_page(mia, town):
+def test_every_page_of_moderators_is_sound(mia: FlaskClient, site: Town) -> None:
+    for name, page in every_page(mia, site):
         assert_sound(name, page)
 
 
@@ -548,13 +544,13 @@ DATA = re.compile(
 
 def test_every_text_of_moderators_can_be_translated(
     mia: FlaskClient,
-    town: Town,
-    marked: None,  # noqa: ARG001 - last, or the texts of the town are marked when it is built
+    site: Town,
+    marked: None,  # noqa: ARG001 - last, or the texts of the site are marked when it is built
 ) -> None:
-    for name, page in every_page(mia, town):
+    for name, page in every_page(mia, site):
         assert forgotten(page, DATA) == [], name
 
 
-@pytest.mark.usefixtures("mia", "town")
+@pytest.mark.usefixtures("mia", "site")
 def test_mails_of_acts_carry_nothing_of_the_desk() -> None:
     assert all(outbox.details(mail).keys() <= {"reason"} for mail in mails("act"))

@@ -20,11 +20,10 @@ from server.play.powers import Asker, Conflict, Unwarned
 from server.store import engine, log
 from server.store.models import Alert, BrowserSession, Game, Link, ModeratorAction, Person, Seat, Tenure, Word
 from tests.conftest import NOW, Table
-from tests.support.forms import fields, form, send, sign_in
-from tests.support.invitations import everything
-from tests.support.mails import change, post, row, text_of
-from tests.support.moderators import appoint, outsider
-from tests.support.pages import look
+from tests.support.games import appoint, outsider
+from tests.support.lobby import everything
+from tests.support.mails import change, row, send_waiting, text_of
+from tests.support.pages import fields, form, look, send, sign_in
 from tests.support.talk import word_id
 
 Begin = Callable[..., Table]
@@ -137,7 +136,7 @@ def test_a_moderator_who_plays_is_not_sent_to_the_desk_about_a_vacant_seat(game:
     change(Game, game.id, organiser_id=None)
     appoint(game.people[0], outsider())
     play.leave(game.id, 2, now=engine.utc_now())
-    sent = [mail for mail in post(engine.utc_now()) if "has left" in text_of(mail)]
+    sent = [mail for mail in send_waiting(engine.utc_now()) if "has left" in text_of(mail)]
     texts = {mail["To"].addresses[0].addr_spec: text_of(mail) for mail in sent}
     assert f"/m/{game.id}" in texts["noa@example.org"]
     assert f"/m/{game.id}" not in texts["alice@example.org"]
@@ -319,7 +318,7 @@ def test_what_the_administrator_does_is_listed_with_the_deeds(client: FlaskClien
 def test_the_log_names_the_true_cause(client: FlaskClient, game: Table, by: str) -> None:
     change(Seat, (game.id, 1), autopilot=False, left=False)
     bob, now = game.people[1], engine.utc_now()
-    post()
+    send_waiting()
     if by == "moderator":
         personal_data.erase_as_moderator(bob, Asker(outsider(), "asked by phone"), now)
     elif by == "administrator":
@@ -334,7 +333,7 @@ def test_the_log_names_the_true_cause(client: FlaskClient, game: Table, by: str)
     page = look(client, f"/t/{game.tokens[2]}").text
     assert ("Former player no longer plays." in page) == (cause is not None)
     assert ("Former player leaves the game." in page) == (cause is None)
-    letters = [text_of(mail) for mail in post(now) if str(mail["To"]).startswith("Alice")]
+    letters = [text_of(mail) for mail in send_waiting(now) if str(mail["To"]).startswith("Alice")]
     told = [letter for letter in letters if "because their account was erased" in letter]
     assert bool(told) == (cause is not None)
 

@@ -18,12 +18,10 @@ from server.store.models import Game, Mail, ModeratorAction, Person, Seat, Turn
 from server.web.game import history
 from server.web.moderation import desk
 from tests.conftest import NOW, Table
-from tests.support.busy_table import BUSY
-from tests.support.forms import form, send, sign_in
-from tests.support.in_hand import append
-from tests.support.invitations import ALICE, BOB, everything, game_of, invited, mails, token
-from tests.support.pages import Page, look, read
-from tests.support.tables import make, position
+from tests.support.games import append, make, position
+from tests.support.lobby import ALICE, BOB, everything, game_of, invited, mails, token
+from tests.support.neighbour_game import NEIGHBOUR
+from tests.support.pages import Page, form, look, read, send, sign_in
 
 Begin = Callable[..., Table]
 MIA = "mia@example.org"
@@ -240,7 +238,7 @@ def test_games_are_found_by_status_name_id_player_and_address(
         ("page=x", both),
     ):
         found = set(re.findall(r'href="/m/([a-z0-9]+)"', look(mia, f"/m/games?{query}").html))
-        assert found - {BUSY} == expected, query
+        assert found - {NEIGHBOUR} == expected, query
 
 
 def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table: Begin) -> None:

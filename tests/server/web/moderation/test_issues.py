@@ -12,7 +12,7 @@ from server.store import engine
 from server.store.models import Game, Seat
 from server.web.moderation import desk, issues
 from tests.conftest import NOW, Table
-from tests.support.stuck_games import troubled
+from tests.support.games import troubled
 
 pytestmark = pytest.mark.empty_database  # the troubles of all games are counted
 FOUND = {

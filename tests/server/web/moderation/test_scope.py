@@ -17,10 +17,8 @@ from server.store.facts import Fact
 from server.store.models import Alert, Entry, Game, IncomingMail, Mail, Outage, Person, Seat, Turn
 from server.web.moderation import desk, game, issues
 from tests.conftest import NOW, Table
-from tests.support.forms import sign_in
-from tests.support.pages import look
-from tests.support.stuck_games import MIA, change, moderator
-from tests.support.tables import make
+from tests.support.games import MIA, change, make, make_moderator
+from tests.support.pages import look, sign_in
 
 Begin = Callable[..., Table]
 SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
@@ -29,13 +27,13 @@ SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 @pytest.fixture
 def mia(client: FlaskClient) -> FlaskClient:
     """Return the browser of a signed-in moderator who has no seat."""
-    moderator(MIA, NOW)
+    make_moderator(MIA, NOW)
     sign_in(client, MIA)
     return client
 
 
 def act(game_id: str, text: str) -> int:
-    return play.moderate(game_id, text, reason="a complaint", person_id=moderator(MIA, NOW), now=NOW)
+    return play.moderate(game_id, text, reason="a complaint", person_id=make_moderator(MIA, NOW), now=NOW)
 
 
 def test_a_look_opens_its_own_game_and_nothing_but_a_look_does(mia: FlaskClient, table: Begin) -> None:
@@ -403,7 +401,7 @@ def test_the_search_finds_by_each_word_alone_and_by_all_filters_together(table: 
 
 def test_the_organiser_is_found_who_has_no_seat(table: Begin) -> None:
     table(3, "first")
-    change(Game, "first", organiser_id=moderator(MIA, NOW))
+    change(Game, "first", organiser_id=make_moderator(MIA, NOW))
     assert found(q=MIA) == ["first"]
 
 

@@ -12,10 +12,9 @@ from server.store import engine, log, people
 from server.store.engine import utc_now
 from server.store.models import Game, Person
 from tests.conftest import NOW, Table
-from tests.support.forms import form, send, sign_in
+from tests.support.games import appoint, outsider
 from tests.support.mails import change, row
-from tests.support.moderators import appoint, outsider
-from tests.support.pages import look
+from tests.support.pages import form, look, send, sign_in
 from tests.support.talk import word_id
 
 Begin = Callable[..., Table]

@@ -17,13 +17,11 @@ from server.play import seats
 from server.store import engine, links
 from server.store.models import Game, GameSettings, LinkPurpose, Mail, Seat
 from tests.conftest import NOW, Table
-from tests.support import forms
-from tests.support.forms import form, log_in
-from tests.support.invitations import everything, game_of, seats_of
+from tests.support import pages
+from tests.support.games import url
+from tests.support.lobby import any_settings, block, ended, everything, game_of, moderator, seats_of, set_game
 from tests.support.mails import change
-from tests.support.pages import Page, look, read, without_ids
-from tests.support.rematches import any_settings, block, ended, moderator, set_game
-from tests.support.tables import url
+from tests.support.pages import Page, form, log_in, look, read, without_ids
 
 Begin = Callable[..., Table]
 ALL = "Play again with the same people"
@@ -232,7 +230,7 @@ def missing(client: FlaskClient, game: Table, seat: int = 0) -> Page:
 
 def posted(page: Page) -> dict[str, str]:
     """Return the untouched form for a new game."""
-    return forms.fields(next(item for item in page.root.iter("form") if item.get("id") == "new"))
+    return pages.fields(next(item for item in page.root.iter("form") if item.get("id") == "new"))
 
 
 def test_the_form_is_filled_with_the_others_and_shows_no_address(client: FlaskClient, table: Begin) -> None:

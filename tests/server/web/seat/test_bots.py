@@ -17,8 +17,8 @@ from server.store.models import LinkPurpose, Seat, Turn
 from server.validation import Guest
 from server.web.seat import turn
 from tests.conftest import NOW
+from tests.support.games import asked, url
 from tests.support.pages import Page, look, press
-from tests.support.tables import asked, url
 
 
 @pytest.fixture

@@ -20,12 +20,11 @@ from byzanz.games.byzantium.state import SLOTS
 from byzanz.rules import PUBLIC, Viewer
 from server.mail.outgoing import deliver
 from tests.conftest import NAMES, NOW
-from tests.support.byzantium_tables import go_on, legal, moments
-from tests.support.letters import with_replies
-from tests.support.mail_servers import Pigeons
-from tests.support.markup import assert_sound, forgotten
-from tests.support.pages import Page, look, press, read
-from tests.support.tables import asked, entries, make, position, url
+from tests.support.byzantium_positions import go_on, legal, moments
+from tests.support.games import asked, count_entries, make, position, url
+from tests.support.mail_servers import FakeMailer
+from tests.support.pages import Page, assert_sound, forgotten, look, press, read
+from tests.support.sample_mails import with_replies
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -90,17 +89,17 @@ def test_a_card_and_a_place_on_the_cross_are_a_move(client: FlaskClient, cross: 
         assert answer.status_code == 303
         receipt = look(client, answer.headers["Location"])
         assert re.search(r"You place the (red|black) \w+ on the \w+ern arm", receipt.text)
-        if entries(game.id) > 8:
+        if count_entries(game.id) > 8:
             return
 
 
 def test_a_place_without_a_card_is_refused_and_nothing_changes(client: FlaskClient, cross: Any):
     game = cross(3)
-    page, before = look(client, url(game, 0)), entries(game.id)
+    page, before = look(client, url(game, 0)), count_entries(game.id)
     answer = press_place(client, page, None, "e")
     assert answer.status_code == 422
     assert "Write put, a card, on and a slot" in read(answer).text
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
 
 
 def test_a_card_of_the_wrong_colour_is_refused_with_the_reason_and_stays_chosen(
@@ -120,12 +119,12 @@ def test_a_card_of_the_wrong_colour_is_refused_with_the_reason_and_stays_chosen(
 
 def test_enter_on_a_card_plays_nothing(client: FlaskClient, cross: Any):
     game = cross(3)
-    page, before = look(client, url(game, 0)), entries(game.id)
+    page, before = look(client, url(game, 0)), count_entries(game.id)
     default = next(play_form(page).iter("button"))
     assert default.get("name") is None
     answer = press_place(client, page, position(game.id).view(0).hand[0], slot="")
     assert answer.status_code == 422
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
 
 
 def named(cards: Iterable[str]) -> set[str]:
@@ -179,10 +178,10 @@ def test_a_whole_game_is_played_with_forms_alone(client: FlaskClient, cross: Any
 
 
 def mails() -> list[EmailMessage]:
-    pigeons = Pigeons()
-    while deliver.deliver(NOW + timedelta(days=2), pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(NOW + timedelta(days=2), fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons.sent
+    return fake_mailer.sent
 
 
 NUMBERS = {slot: str(number) for number, slot in enumerate(SLOTS, 1)}
@@ -300,7 +299,7 @@ def stages(client: FlaskClient, cross: Any) -> Iterator[tuple[str, Page]]:
     yield "over", look(client, url(game, 0))
     yield "over in public", look(client, f"/g/{game.id}")
     yield "history", look(client, f"{url(game, 1)}/history")
-    for at in (1, 9, 40, entries(game.id)):
+    for at in (1, 9, 40, count_entries(game.id)):
         yield f"the table after {at}", look(client, f"/g/{game.id}/history?at={at}")
     game = cross(2, "g2")
     page = look(client, url(game, 0))

@@ -12,11 +12,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from byzanz.games.byzantium.state import DEAD, NAME, SLOTS, SUIT, box, kin, spot
-from tests.support.byzantium_tables import legal, moments
+from tests.support.byzantium_positions import legal, moments
 from tests.support.folders import ROOT
-from tests.support.markup import assert_sound
-from tests.support.pages import Page, look
-from tests.support.tables import make, position, url
+from tests.support.games import make, position, url
+from tests.support.pages import Page, assert_sound, look
 
 STYLE = (ROOT / "templates" / "games" / "byzantium" / "style.css").read_text()
 USABLE = [slot for slot in SLOTS if slot not in DEAD]

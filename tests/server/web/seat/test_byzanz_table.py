@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from markupsafe import Markup
 
 from tests.conftest import Table
+from tests.support.games import advance, asked, make, position, url
 from tests.support.pages import Page, look
-from tests.support.tables import advance, asked, make, position, url
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -23,12 +23,11 @@ from server.config import TEMPLATES
 from server.store import engine
 from server.store.models import Entry, Mail, Turn
 from tests.conftest import NOW, Table
-from tests.support.busy_table import elsewhere
 from tests.support.empire_positions import EMPIRE, at, cards, seat_of
+from tests.support.games import advance, count_entries, make, position, url
 from tests.support.mails import compose_again
-from tests.support.markup import assert_sound, forgotten
-from tests.support.pages import Page, look, parsed, press, read
-from tests.support.tables import advance, entries, make, position, url
+from tests.support.neighbour_game import elsewhere
+from tests.support.pages import Page, assert_sound, forgotten, look, parsed, press, read
 
 KINDS = {"redraw": 0, "meld": 0, "defend": 24, "negotiate": 19, "replace": 59, "buy-off": 1, "keep": 0}
 """Every question, with the random seed that leads to it in the game of its name."""
@@ -100,11 +99,11 @@ def test_a_redraw_of_ticked_cards(client: FlaskClient, table: Any, count: int):
 
 def test_nothing_ticked_is_no_meld(client: FlaskClient, table: Any):
     game, seat = brought(table, "meld")
-    before = entries(game.id)
+    before = count_entries(game.id)
     answer = press(client, look(client, url(game, seat)), "verb", "meld", [])
     assert answer.status_code == 422
     assert "Select the cards first." in read(answer).text
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
     assert press(client, read(answer), "move", "meld").status_code == 303
     assert position(game.id).view(seat).chosen[seat] == ()
 
@@ -557,8 +556,8 @@ def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
             seq = make(game, seat, moves(game, seat)[-1])
             yield f"{kind} sealed", look(client, url(game, seat))
             yield f"{kind} receipt", look(client, f"{url(game, seat)}?played={seq}")
-    yield "history", look(client, f"{url(game, seat)}/history?at={entries(game.id)}")
-    yield "public history", look(client, f"/g/{game.id}/history?at={entries(game.id)}")
+    yield "history", look(client, f"{url(game, seat)}/history?at={count_entries(game.id)}")
+    yield "public history", look(client, f"/g/{game.id}/history?at={count_entries(game.id)}")
     yield "rules", look(client, "/rules/empire")
     yield "lobby", look(client, "/")
     yield "new", look(client, "/new?game=empire")

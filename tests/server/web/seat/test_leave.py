@@ -19,12 +19,10 @@ from server.store import engine, links, log, outbox, people
 from server.store.engine import utc_now
 from server.store.models import IncomingMail, LinkPurpose, Mail, Seat
 from tests.conftest import NOW, Table
-from tests.support.forms import form, send, sign_in
-from tests.support.invitations import everything
-from tests.support.mail_servers import Pigeons
-from tests.support.moderators import outsider
-from tests.support.pages import look, read
-from tests.support.tables import asked, make, url
+from tests.support.games import asked, make, outsider, url
+from tests.support.lobby import everything
+from tests.support.mail_servers import FakeMailer
+from tests.support.pages import form, look, read, send, sign_in
 
 Begin = Callable[..., Table]
 MIA = "mia@example.org"
@@ -169,9 +167,11 @@ def test_a_player_sees_what_became_of_his_own_mails_and_of_no_others(
     client: FlaskClient, table: Begin
 ) -> None:
     game = table(4)
-    deliver.deliver(NOW + timedelta(minutes=1), Pigeons(), steady=lambda: 0.0)
+    deliver.deliver(NOW + timedelta(minutes=1), FakeMailer(), steady=lambda: 0.0)
     make(game, 0, "pass")
-    deliver.deliver(NOW + timedelta(minutes=2), Pigeons(MailRefused("550 no such user")), steady=lambda: 0.0)
+    deliver.deliver(
+        NOW + timedelta(minutes=2), FakeMailer(MailRefused("550 no such user")), steady=lambda: 0.0
+    )
     mine, organiser = evidence(client, url(game, 0) + "/history")
     assert "Delivery failure email: not sent yet." in organiser
     with engine.transaction() as session:

@@ -18,9 +18,9 @@ from server import play
 from server.store import engine
 from server.store.models import Entry, Person, Snapshot
 from tests.conftest import NOW
-from tests.support.mails import html_of, post, text_of, words_of
+from tests.support.games import advance, asked, make, position, url
+from tests.support.mails import html_of, send_waiting, text_of, words_of
 from tests.support.pages import look
-from tests.support.tables import advance, asked, make, position, url
 
 
 def auction(game: Any) -> Lot:
@@ -84,7 +84,7 @@ def test_an_auction_that_runs_is_in_the_mail_and_on_the_table(client: FlaskClien
     make(game, 0, moves(game, 0)[1])
     make(game, 1, "pass")
     assert strips(client, url(game, 2)) == []
-    (message,) = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
+    (message,) = [each for each in send_waiting(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
     assert "- The lot of 5: Alice bid 1; Bob passed.\n" in text_of(message)
 
 
@@ -283,7 +283,7 @@ def test_each_year_that_orders_played_is_in_the_mail(table: Any):
     play.withdraw_order(game.id, 0, None, now=NOW)
     while asked(game) == 1:
         make(game, 1, moves(game, 1)[0])
-    message = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Alice")][-1]
+    message = [each for each in send_waiting(NOW + timedelta(hours=1)) if each["To"].startswith("Alice")][-1]
     text = " ".join(text_of(message).split())
     news = text.partition("While you were away")[2].partition("Your hand")[0]
     assert all(news.count(f"{title}. ") == 1 for title in titles)
@@ -344,7 +344,7 @@ def test_cards_on_the_cross_are_ringed_there_and_a_round_ends_with_its_points(
 def test_the_mail_of_a_turn_begins_with_the_news(table: Any):
     game = table(4)
     auction(game)
-    (message,) = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
+    (message,) = [each for each in send_waiting(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
     text, html = text_of(message), words_of(html_of(message))
     assert text.index("While you were away\n- Bob won the lot of 5 for ") < text.index("Your hand")
     assert "; Daphne and you passed." in " ".join(text.split())

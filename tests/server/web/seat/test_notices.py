@@ -15,17 +15,14 @@ from server.store import engine
 from server.store.models import Game, Link, Person, Turn
 from server.web.seat import turn
 from tests.conftest import NOW
-from tests.support.forms import log_in
-from tests.support.histories import moderator, seqs
-from tests.support.in_hand import start_clock
-from tests.support.pages import look
-from tests.support.tables import asked, make, position, url
+from tests.support.games import asked, make, make_reader, position, seqs, start_clock, url
+from tests.support.pages import log_in, look
 
 
 def noted(game: Any, count: int) -> None:
     """Add entries that are nobody's moves."""
     for number in range(count):
-        play.moderate(game.id, "!note", reason=f"Note {number}", person_id=moderator(), now=NOW)
+        play.moderate(game.id, "!note", reason=f"Note {number}", person_id=make_reader(), now=NOW)
 
 
 def test_the_latest_entries_since_ones_own_move_are_shown_and_the_rest_is_in_the_history(

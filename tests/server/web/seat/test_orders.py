@@ -18,12 +18,11 @@ from server.play.moderation import Newcomer
 from server.store import engine, links, log, people
 from server.store.models import LinkPurpose, Seat
 from tests.conftest import NAMES, NOW
-from tests.support.mail_servers import Pigeons
+from tests.support.games import asked, make, outsider, position, url
+from tests.support.mail_servers import FakeMailer
 from tests.support.mails import text_of
-from tests.support.moderators import outsider
-from tests.support.orders_document import PAGE, rows
+from tests.support.orders import PAGE, rows
 from tests.support.pages import Page, look, read
-from tests.support.tables import asked, make, position, url
 
 
 def post(client: FlaskClient, game: Any, seat: int, **fields: Any) -> TestResponse:
@@ -129,10 +128,10 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     page = look(client, url(game, other) + "/orders")
     assert "up to 1 on one lot" not in page.text
     assert "has stopped" not in page.text
-    pigeons = Pigeons()
-    while deliver(NOW + timedelta(hours=1), pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver(NOW + timedelta(hours=1), fake_mailer, steady=lambda: 0.0):
         pass
-    told = "".join(map(text_of, pigeons.to("zoe")))
+    told = "".join(map(text_of, fake_mailer.to("zoe")))
     assert "to Zoe." in told
     assert "raise upto 1" not in told
     post(client, game, other, do="leave", order="raise upto 2 then ask")

@@ -16,11 +16,10 @@ from server.store import engine
 from server.store.models import Game, Mail, Person, Seat
 from server.web.seat import move as seat_move
 from tests.conftest import NOW, Table
-from tests.support.forms import log_in
 from tests.support.game_data import SEATS
-from tests.support.mail_servers import Pigeons
-from tests.support.pages import look, read
-from tests.support.tables import advance, asked, entries, make, position, url
+from tests.support.games import advance, asked, count_entries, make, position, url
+from tests.support.mail_servers import FakeMailer
+from tests.support.pages import log_in, look, read
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -37,10 +36,10 @@ def button(html: str) -> dict[str, str]:
 
 
 def mails(now: datetime = NOW) -> list[Any]:
-    pigeons = Pigeons()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+    fake_mailer = FakeMailer()
+    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
-    return pigeons.sent
+    return fake_mailer.sent
 
 
 @one_database
@@ -56,10 +55,10 @@ def test_each_option_of_a_turn_mail_opens_the_page_with_that_answer_ready(
             links = re.findall(r"^  https://byzanz\.test(/t/\S+\?move=\S+)$", text, re.MULTILINE)
             assert links
             for link in links:
-                before = entries(game.id)
+                before = count_entries(game.id)
                 page = look(client, link)
                 assert "Your answer is ready" in page.text, link
-                assert entries(game.id) == before
+                assert count_entries(game.id) == before
         seat = asked(game)
         now = position(game.id)
         make(game, seat, str(dice.choice(now.rules.moves(now.state, seat)[:6])))
@@ -103,7 +102,7 @@ def test_an_answer_that_is_not_possible_any_more_says_so(client: FlaskClient, ta
         assert button(page.html) == {}, move
     make(game, 0, "pass")
     assert "Not possible now: Pass" in look(client, chosen(game, 2, "pass")).text
-    assert entries(game.id) == 2
+    assert count_entries(game.id) == 2
 
 
 @one_database
@@ -114,7 +113,7 @@ def test_a_link_to_the_move_that_was_made_shows_what_came_of_it(client: FlaskCli
     assert "You pass. Bob is bidding." in page.text
     assert 'id="chosen"' not in page.html
     assert button(page.html) == {}
-    assert entries(game.id) == 2
+    assert count_entries(game.id) == 2
 
 
 @one_database

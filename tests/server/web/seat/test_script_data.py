@@ -16,9 +16,8 @@ from tests.conftest import NOW, Table
 from tests.support import game_data
 from tests.support.folders import STATIC
 from tests.support.game_data import SEATS
-from tests.support.moderators import outsider
+from tests.support.games import advance, asked, count_entries, make, outsider, position, url
 from tests.support.pages import Page, look
-from tests.support.tables import advance, asked, entries, make, position, url
 
 FIGURES = {
     "data-label": {"total", "cards"},
@@ -162,7 +161,7 @@ def test_a_page_knows_where_to_ask_for_news(client: FlaskClient, table: Any):
     for number in range(3):
         (live,) = found(look(client, url(game, number)), "id", "live")
         assert live.get("data-head") == f"{url(game, number)}/head"
-        assert live.get("data-seq") == str(entries(game.id))
+        assert live.get("data-seq") == str(count_entries(game.id))
         assert live.get("data-seat") == str(number)
         assert (live.get("data-yours") is None) == (number == seat)
     seq = make(game, seat, "pass")
@@ -173,20 +172,20 @@ def test_news_are_the_newest_entry_and_who_is_awaited(client: FlaskClient, table
     game = table(3)
     seat = asked(game)
     first = client.get(f"{url(game, 1)}/head")
-    assert first.json == {"seq": entries(game.id), "awaited": [seat]}
+    assert first.json == {"seq": count_entries(game.id), "awaited": [seat]}
     assert "Set-Cookie" not in first.headers
     again = client.get(f"{url(game, 1)}/head", headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
     make(game, seat, "pass")
     later = client.get(f"{url(game, 1)}/head", headers={"If-None-Match": first.headers["ETag"]})
-    assert later.json == {"seq": entries(game.id), "awaited": [asked(game)]}
+    assert later.json == {"seq": count_entries(game.id), "awaited": [asked(game)]}
 
 
 def test_news_are_the_same_for_everybody_at_the_table(client: FlaskClient, table: Any):
     game = table(2, "e1", slug="empire")
     make(game, 0, "redraw")
     assert {client.get(f"{url(game, seat)}/head").text for seat in (0, 1)} == {
-        json.dumps({"awaited": [1], "seq": entries(game.id)}).replace(" ", "") + "\n"
+        json.dumps({"awaited": [1], "seq": count_entries(game.id)}).replace(" ", "") + "\n"
     }
 
 
@@ -195,7 +194,7 @@ def test_a_game_that_is_over_has_no_news(client: FlaskClient, table: Any):
     make(game, asked(game), "pass")
     play.moderate(game.id, "!abandon", reason="Enough", person_id=outsider(), now=NOW + timedelta(hours=1))
     assert found(look(client, url(game, 0)), "id", "live") == []
-    assert client.get(f"{url(game, 0)}/head").json == {"seq": entries(game.id), "awaited": []}
+    assert client.get(f"{url(game, 0)}/head").json == {"seq": count_entries(game.id), "awaited": []}
 
 
 def test_the_scripts_are_few_and_light(client: FlaskClient, table: Any):

@@ -18,8 +18,8 @@ from server.store import engine
 from server.store.engine import utc_now
 from server.store.models import Alert, Block, Game, Mute, Notes, Person, Word
 from tests.conftest import Table, begun
+from tests.support.games import outsider
 from tests.support.mails import change, row, words_of
-from tests.support.moderators import outsider
 from tests.support.talk import word_id
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -18,11 +18,9 @@ from server.store import engine, links, people
 from server.store.models import Game, Person, Seat
 from tests.conftest import NOW
 from tests.support import game_data
-from tests.support.forms import log_in
 from tests.support.game_data import SEATS
-from tests.support.in_hand import start_clock
-from tests.support.pages import Page, look, press, read
-from tests.support.tables import advance, asked, entries, make, position, url
+from tests.support.games import advance, asked, count_entries, make, position, start_clock, url
+from tests.support.pages import Page, log_in, look, press, read
 
 NOT_HELD = game_data.of_all("NOT_HELD")
 ID = re.compile(r'name="request_id" value="([^"]+)"')
@@ -40,12 +38,12 @@ def test_it_shows_the_own_hand_and_nobody_elses(client: FlaskClient, table: Any)
 
 def test_looking_changes_nothing(client: FlaskClient, table: Any):
     game = table(4)
-    before = entries(game.id)
+    before = count_entries(game.id)
     for seat in range(4):
         for path in ("", "/history", "/history?at=1", "?played=1"):
             client.get(url(game, seat) + path)
             client.head(url(game, seat) + path)
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
 
 
 def test_it_preselects_nothing(client: FlaskClient, table: Any):
@@ -119,7 +117,7 @@ def test_a_refused_move_keeps_the_selection(client: FlaskClient, table: Any):
     game = table(4)
     seat = asked(game)
     page = look(client, url(game, seat))
-    before = entries(game.id)
+    before = count_entries(game.id)
     ticks = page.form("play").boxes[:2]
     page = look_at_refusal(client, page, "sell", ticks, 422)
     assert page.form("play").ticked == ticks
@@ -127,7 +125,7 @@ def test_a_refused_move_keeps_the_selection(client: FlaskClient, table: Any):
     assert 'id="hand-error"' in page.html
     assert "Nothing has been played." in page.text
     assert "Since your last move" in page.text
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
 
 
 def look_at_refusal(client: FlaskClient, page: Page, verb: str, ticks: list[str], status: int) -> Page:
@@ -170,12 +168,12 @@ def test_a_stale_page_tells_what_changed(client: FlaskClient, table: Any):
         make(game, mover, str(now.rules.moves(now.state, mover)[-1 if mover == seat else 0]))
         if min(position(game.id).awaited) == seat:
             break
-    before = entries(game.id)
+    before = count_entries(game.id)
     answer = press(client, stale, "move", "pass")
     assert answer.status_code == 409
     assert "Since you opened this page" in answer.text
     assert "Bob" in answer.text
-    assert entries(game.id) == before
+    assert count_entries(game.id) == before
 
 
 def test_the_same_form_twice_is_one_move(client: FlaskClient, table: Any):
@@ -226,7 +224,7 @@ def test_a_malformed_form_gets_one_clear_line(client: FlaskClient, table: Any):
         answer = client.post(url(game, asked(game)), data=good | bad)
         assert answer.status_code == 400, bad
         assert "Nothing has changed" in answer.text
-        assert entries(game.id) == 1, bad
+        assert count_entries(game.id) == 1, bad
     assert client.post(url(game, asked(game)), data=good).status_code == 303
 
 
@@ -234,7 +232,7 @@ def test_a_flood_of_fields_is_refused(client: FlaskClient, table: Any):
     game = table(3)
     answer = client.post(url(game, asked(game)), data={"card": ["cloth1#0"] * 100_000})
     assert answer.status_code in (400, 413)
-    assert entries(game.id) == 1
+    assert count_entries(game.id) == 1
 
 
 def test_an_unknown_link_offers_a_fresh_one(client: FlaskClient, table: Any):
@@ -482,7 +480,7 @@ def test_a_refusal_names_cards_in_the_words_of_the_game(client: FlaskClient, tab
         seat = advance(game, kind)
         if card not in position(game.id).view(seat).hand:
             break
-    form = {"move": move, "seen": str(entries(game.id)), "request_id": "a"}
+    form = {"move": move, "seen": str(count_entries(game.id)), "request_id": "a"}
     answer = read(client.post(url(game, seat), data=form))
     assert answer.status == 422
     assert said in answer.text
