@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -769,6 +771,16 @@ def test_what_became_of_a_report_is_remembered_with_its_mail(game: Table, box: M
     assert receive.receive(complaint, "", f"complaints@{DOMAIN}", NOW) == "seen before"
     assert receive.receive(head % (3, b"550 gone"), "", box.bounce, NOW) == "failed: 550 gone"
     assert kept() == ("bounce", "failed: 550 gone", game.people[0], game.id, 0)
+
+
+@one_database
+def test_an_old_report_counts_only_if_it_names_the_reader_of_our_mail(game: Table, box: Mailbox) -> None:
+    sample = resources.files("flufl.bounce.tests.data").joinpath("llnl_01.txt").read_bytes()
+    for named, outcome in (("carol", "no action taken: "), ("alice", "failed: ")):
+        raw = sample.replace(b"user1@example.gov", f"{named}@example.org".encode())
+        raw = re.sub(rb"(?i)^(message-id: <)", rb"\g<1>" + named.encode(), raw, flags=re.MULTILINE)
+        assert receive.receive(raw, "", box.bounce, NOW).startswith(outcome), named
+    assert kept()[2] == game.people[0]
 
 
 @one_database
