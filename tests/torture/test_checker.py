@@ -128,7 +128,9 @@ def _begin() -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(create, "secrets", SimpleNamespace(token_bytes=bytes))
         patch.setattr(create, "random_cut", lambda: "the same cut")
-        return create.quick_game(slug="byzanz", players=PEOPLE, time_control=PACE, start=True, now=NOW)
+        return create.quick_game(
+            slug="byzanz", players=PEOPLE, time_control=PACE, start=True, now=NOW, name="The Same Game"
+        )
 
 
 def _tokens(game_id: str) -> dict[int, str]:
