@@ -1,4 +1,11 @@
-"""The bots, and the search of those that look ahead."""
+"""The bots, and the search of those that look ahead.
+
+The search samples states that fit its view (`Rules.sample_state`). In each it tries every remaining candidate and lets
+all seats play on plausibly (`Rules.rollout_move`), for a share of the game or to the end. The value of a move is the
+share of the win that it brings on average. The worse half of the candidates drops out again and again, so that most of
+the budget goes to moves that are hard to tell apart. The last candidate is chosen if it beat the plausible move in the
+same sampled states by more than chance explains; otherwise the plausible move is.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ GENESIS = "0" * 64
 
 
 class Cause(StrEnum):
-    """What made an entry, its field `by`; written as the same text."""
+    """What made an entry: its field `by`, which has this text."""
 
     PLAYER = "player"
     ORDER = "order"

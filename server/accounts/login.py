@@ -1,4 +1,8 @@
-"""Signing in: links by email, the browsers that are signed in, and those that were."""
+"""Signing in: links by email, the browsers that are signed in, and those that were.
+
+What is requested in a browser that was signed in is counted apart, so that no stranger uses up what the owner of an
+address may ask for. The cookie names nobody to those who read it, and opens nothing.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +84,8 @@ def _answer_with(value: str) -> None:
 
 
 # ---- signing in ----
+# The requester learns nothing about others, not even from the response time: for an unknown address or link the same
+# work is done for a decoy.
 
 COOKIE_KEY = "login"
 """Where the cookie holds the token of the browser's session."""

@@ -1,4 +1,8 @@
-"""Profiles: a person's handle, and what their page tells to whom."""
+"""Profiles: a person's handle, and what their page tells to whom.
+
+Two handles that look alike have the same skeleton, and no two people have the same skeleton. A handle that somebody
+gave up stays theirs for a year, so that nobody takes their place.
+"""
 
 from __future__ import annotations
 

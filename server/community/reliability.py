@@ -1,4 +1,8 @@
-"""How reliably a person answers: the decisions of finished games, what is kept of them, and what others are told."""
+"""How reliably a person answers: the decisions of finished games, what is kept of them, and what others are told.
+
+A decision is one question, however many moves it takes to answer it. Forced moves (by the rules), moves out of turn
+and moves that a moderator took back are none.
+"""
 
 from __future__ import annotations
 
@@ -139,6 +143,19 @@ def _time(entry: record.Entry) -> datetime:
 
 
 # ---- what is kept of a finished game ----
+# Counted are the decisions that fell into the person's own tenures (`play.game`): answered by themselves or by their
+# standing order, or missed, when the clock or the autopilot answered for them. Not counted are
+#
+# - decisions during which the web or the scheduler was silent, or a clock in doubt (the table of outages);
+# - those about which an email was refused or came back (`Turn.mail_failed`, kept as EXCUSED with the answer);
+# - those that lay from beginning to end in an absence of the person, and moves of the autopilot in one (EXCUSED);
+# - moves of the autopilot while no email reaches the person (EXCUSED), or after they have left (not their tenure).
+#
+# The time is that of the clock that decides deadlines: from the accepted email on, without the quiet hours, days off
+# and absences that were fixed when the turn opened. The move that ends a turn keeps it, because none of this can be
+# known afterwards. Entries from before that was kept have no time: theirs is counted from the moment at which the
+# question opened, without days off and absences, and with quiet hours; when the email was accepted, and whether one
+# failed, is not known. What the autopilot played then does not count.
 
 MISSED = -1
 """In place of the seconds of a decision that was missed."""
@@ -214,6 +231,9 @@ def _seconds(made: Decision, hours: clock.Hours | None) -> int:
 
 
 # ---- what others are told ----
+# Others see the last WINDOW decisions that count (see above) in listed games that came to their end, at most two years
+# before the end of the last of these games: the share that was answered, rounded down, the median of the time, and how
+# many of the last games the person left. Private games count for the person's own page only. There is no grade.
 
 WINDOW = 200
 """Decisions."""

@@ -1,4 +1,4 @@
-"""Finished games: their rows, how long games take, and the results and standings of people."""
+"""Finished games: their rows, and the results and standings of people."""
 
 from __future__ import annotations
 
@@ -136,6 +136,10 @@ def _places(session: Session, game_ids: list[str]) -> dict[str, list[Placed]]:
 
 
 # ---- results and standings ----
+# A game is counted in one transaction of its own, under its lock, so that the move which ends it does no more than any
+# other. Nothing is counted of a game that was ended early, of a visitor's, of one whose past is not known
+# (`Game.past_unknown`), and of one whose log does not replay: these are only marked as counted. A finished game never
+# runs again, so its result needs no correction.
 
 LOGGER = logging.getLogger(__name__)
 

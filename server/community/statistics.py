@@ -259,6 +259,7 @@ def records(session: Session, games: Iterable[Ended], out: IO[bytes]) -> None:
 
 
 # ---- habits ----
+# Counted when the page is opened, from the latest games only, so that it takes as long for everybody.
 
 MOST_GAMES_OF_HABITS = 200
 """The latest games that are counted."""

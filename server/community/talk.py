@@ -1,7 +1,7 @@
 """Table talk: saying something at a table, reading it, muting people, the emails about it, and notes to oneself.
 
 A block or a mute hides words from the person who made it and from nobody else: words that vanished from another page
-would tell of it.
+would reveal it.
 """
 
 from __future__ import annotations
@@ -147,6 +147,7 @@ def read_words(
 
 
 # ---- emails about talk ----
+# Nothing of a word is stored in them. What they tell is read when they are sent, as their reader may read it then.
 
 PATIENCE = timedelta(minutes=2)
 """How long an email waits: people often say several things in a row, and their readers may be here."""
@@ -205,6 +206,8 @@ def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> d
 
 
 # ---- saying and deleting ----
+# Everybody at the table reads everything, except the words of people whom they have muted or blocked themselves.
+# Nobody else reads any of it.
 
 LONGEST = 500
 """Characters of what is said at once."""
@@ -462,6 +465,7 @@ def muted(session: Session, person_id: int) -> Sequence[Row[int, str]]:
 
 
 # ---- notes to oneself ----
+# `read_words` reads them, with what was said at the table.
 
 LONGEST_NOTES = 5000
 MOST_LINES_OF_NOTES = 500

@@ -394,6 +394,7 @@ def _engine_options(database_url: str) -> dict[str, object]:
 
 
 # ---- games that can be started ----
+# Games that run already go on, whether they are offered or not.
 
 
 def offered_games() -> tuple[AnyRules, ...]:

@@ -79,6 +79,8 @@ def _base36(number: int) -> str:
 
 
 # ---- failures ----
+# Only a bad address is held against its owner (`causes`). What may pass is tried again some hours later, and what a
+# mail server has against us is an alert for the operator.
 
 REPORT_WINDOW = timedelta(days=7)
 """How long after sending a report about a mail counts: mail servers give up after five days."""

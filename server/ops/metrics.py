@@ -133,6 +133,8 @@ class _Middleware:
 
 
 # ---- all metrics ----
+# What the database knows is the same from every process; what is counted in memory (`store.totals`) is stored every
+# few seconds.
 
 SENDING = ("sent", "dropped", "retried", "rejected")
 RECEIVING = (

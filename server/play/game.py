@@ -323,6 +323,9 @@ def load(
 
 
 # ---- who held a seat ----
+# At each moment a seat has exactly one. A person's ends when they leave or are replaced, not when they go on
+# autopilot; the next one begins with the same entry. A void changes no tenure: the game goes back, but not who sits
+# there.
 
 
 def begin_tenures(table: Table) -> None:

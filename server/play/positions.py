@@ -1,4 +1,8 @@
-"""Positions: states of games after a prefix of the log, always computed; what followed from moves; and faults."""
+"""Positions: states of games after a prefix of the log, always computed; what followed from moves; and faults.
+
+A locked or lost database, a full disk, too little memory, a time limit, a thread that is stopped or a bug in the
+server's own code is the server's own trouble: what failed is tried again.
+"""
 
 from __future__ import annotations
 

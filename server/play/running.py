@@ -245,6 +245,7 @@ def finish(table: Table, outcome: Outcome, now: datetime) -> None:
 
 
 # ---- quarantine ----
+# A game whose rules are not installed, because its package is gone or broken, is on hold until they are.
 
 LOGGER = logging.getLogger(__name__)
 

@@ -1,4 +1,8 @@
-"""Other people at the seats of a running game: seats that are offered, and visitors' games kept by somebody."""
+"""Other people at the seats of a running game: seats that are offered, and visitors' games kept by somebody.
+
+A seat may be offered once its player has left, or has been on autopilot for 72 hours. Who takes it becomes its holder
+as by a moderator's `!replace`; the entry is by the player who does it. The offer ends when the player returns.
+"""
 
 from __future__ import annotations
 

@@ -154,6 +154,7 @@ def held_moves(
 
 
 # ---- heads that emails carry ----
+# A mark is `GAME.SEQ.HASH.MAC`: an entry's number, the start of its hash, and a code that only this server can make.
 
 LENGTH = 16
 """How many digits of a hash a mark has."""

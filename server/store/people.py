@@ -56,6 +56,10 @@ def organiser_and_moderators(session: Session, game: AnyGame) -> set[int]:
 
 
 # ---- when they were last here ----
+# Programs that fetch links open pages and run their scripts. So only what they do not do shows that somebody is there:
+# a form that is sent, a reply by email, or the question of a visible page that a pointer or a key has touched. It
+# shows so for that table alone. A bounce that arrives after its recipient was there is no bounce, and words that were
+# said before need no email. What a crash forgets of the last seconds does no harm.
 
 RETENTION = timedelta(days=30)
 """How long it is kept: no report about an email counts as late as that."""

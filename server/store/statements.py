@@ -221,6 +221,8 @@ def copied(row: R) -> R:
 
 
 # ---- the statements ----
+# They are compiled once, so that neither a move nor an email builds or compiles SQL. The lock stands alone: on
+# PostgreSQL, a query that has waited for it would show the other tables as they were before the wait.
 
 game, seat, person = Game.__mapper__.c, Seat.__mapper__.c, Person.__mapper__.c
 turn, order, away = Turn.__mapper__.c, StandingOrder.__mapper__.c, Absence.__mapper__.c

@@ -1,4 +1,9 @@
-"""Shared by all pages: whose request it is and where it came in, CSRF protection, rate limits, error pages."""
+"""Shared by all pages: whose request it is and where it came in, CSRF protection, rate limits, error pages.
+
+The address of the server is that of BYZANZ_BASE_URL, whatever a request or a proxy claims. So nothing but the visitors'
+own addresses is needed from a proxy, links never lead to a forged host, and the server may lie under a path of a host,
+whether the proxy strips this path or passes it on.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +92,8 @@ class BaseUrl:
 
 
 # ---- the visitor ----
+# All limits by address ask here. Anybody who controls one IPv6 address usually controls many around it, so limits
+# count growing networks as well.
 
 Address = IPv4Address | IPv6Address
 GROWING = {4: (32, 24), 6: (64, 56, 48)}

@@ -261,6 +261,8 @@ def in_writing(rules: AnyRules) -> list[Written]:
 
 
 # ---- the templates ----
+# A package's templates stand under `games/<its slug>/` and nowhere else, so they replace none of the server's. They
+# run with the rights of the server, like the package's code.
 
 SLUG = re.compile(r"[\w-]+", re.ASCII)
 

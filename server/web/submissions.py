@@ -1,4 +1,7 @@
-"""Forms: each that makes something is carried out once, saves what was changed, and knows the page it stands on."""
+"""Forms: each that makes something is carried out once, saves what was changed, and knows the page it stands on.
+
+`drawn(values)` puts into a form what it was drawn with, as short digests; `settled` tells what to store.
+"""
 
 from __future__ import annotations
 
@@ -171,6 +174,9 @@ def page_of(path: str) -> str:
 
 
 # ---- once ----
+# A page with a form that makes something gets a fresh request id in it, by default. Browsers and proxies keep no page:
+# an id would come back later, or from others. A repetition with the same fields is led to where the first one led.
+# `SETS`, `ASKS` and `OWN` name the forms that need none.
 
 LOGGER = logging.getLogger(__name__)
 

@@ -1,4 +1,8 @@
-"""The cards of Byzantium, the cross, and the state of a game (docs/rules/byzantium.md)."""
+"""The cards of Byzantium, the cross, and the state of a game (docs/rules/byzantium.md).
+
+Inside a state a card is a number from 0 to 23 in canonical order (`2r` … `kr`, `2b` … `kb`), and a slot is one from 0
+to 51 in the order of the names.
+"""
 
 from __future__ import annotations
 
@@ -100,6 +104,8 @@ def _read_put(words: list[str]) -> Move:
 
 
 # ---- the cross ----
+# A cross is the card on each slot, in the order of SLOTS. Lengths are in tenths of the short side of a card, x to the
+# east and y to the south, from the middle (docs/rules/byzantium.md "Slots").
 
 Cross: TypeAlias = tuple[int, ...]
 """The card on each slot, EMPTY where none lies."""

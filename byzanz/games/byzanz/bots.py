@@ -1,4 +1,7 @@
-"""What bots think about Byzanz: estimates of a view, and sampled states that fit it."""
+"""What bots think about Byzanz: estimates of a view, and sampled states that fit it.
+
+The weights are those that won most often against others in simulated games.
+"""
 
 from __future__ import annotations
 

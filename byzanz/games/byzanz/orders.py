@@ -90,6 +90,7 @@ MOVES: dict[str, Callable[[View], Sequence[Move]]] = {
 
 
 # ---- the orders ----
+# An order sees only its owner's view. A seat has at most one order about each kind of question.
 
 VERBS = ("ladder", "raise", "pass", "tax", "take", "limit", "finish")
 QUESTIONS = {"ladder": "bid", "raise": "bid", "pass": "bid", "finish": "end"}

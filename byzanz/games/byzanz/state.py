@@ -1,4 +1,8 @@
-"""The cards of Byzanz, and the state of a game (docs/rules/byzanz.md)."""
+"""The cards of Byzanz, and the state of a game (docs/rules/byzanz.md).
+
+In a state, a card is a number from 0 to 24 in canonical order (goods by name, then by value, merchants last), so a
+sorted tuple of numbers is the only form of a hand, a bid or a lot.
+"""
 
 from __future__ import annotations
 

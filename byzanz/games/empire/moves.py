@@ -228,6 +228,8 @@ def _remembered(state: State, batch: Batch) -> Batch:
 
 
 # ---- the moves ----
+# A choice takes a state, the seat that makes it and the words after the verb, and returns the next state or raises an
+# IllegalMove with the reason.
 
 
 def legal_moves(state: State, seat: int) -> tuple[Move, ...]:

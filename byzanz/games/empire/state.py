@@ -1,4 +1,9 @@
-"""The cards of Empire and Foes, and the state of a game (docs/rules/empire.md)."""
+"""The cards of Empire and Foes, and the state of a game (docs/rules/empire.md).
+
+Inside a state a card is its number in `empire-cards.csv`, from 0, Foes before Byzantines; copies share a number.
+Sorted tuples of numbers are the one form of a hand, a meld or a pile of discards (docs/rules/empire.md). A card's name
+alone may stand for two cards, one of each deck (`light-cavalry`): whoever holds a name knows its deck.
+"""
 
 from __future__ import annotations
 
@@ -275,6 +280,8 @@ def named(word: str) -> str:
 
 
 # ---- the state ----
+# A year is one of the twelve turns. A pair by deck has the Foes before the Byzantines; a pair by player is in seat
+# order (docs/rules/empire.md).
 
 T = TypeVar("T")
 Pair: TypeAlias = tuple[Cards, Cards]

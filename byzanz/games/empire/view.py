@@ -1,4 +1,7 @@
-"""What each viewer of Empire and Foes sees, and the headings and charts of its history."""
+"""What each viewer of Empire and Foes sees, and the headings and charts of its history.
+
+A view has cards by their names; what lies by deck is in `decks`, and what belongs to a player has one item a seat.
+"""
 
 from __future__ import annotations
 

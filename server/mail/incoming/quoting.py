@@ -1,4 +1,9 @@
-"""The writer's own lines of a reply: without the quote, the closing, and what mail programs add."""
+"""The writer's own lines of a reply: without the quote, the closing, and what mail programs add.
+
+Closings are known in many languages, and two rules need no language: what stands over nothing but the writer's own name
+closes a mail, and a short last line that names a mail program was written by it. Neither holds for a line that says
+something against what stands above it, and neither is asked about a line that can be read as a move.
+"""
 
 from __future__ import annotations
 
@@ -164,6 +169,10 @@ def is_added(line: str, *, talk: bool) -> bool:
 
 
 # ---- the quote ----
+# Mail clients mark quoted text in many ways and languages (docs/mail-in.md). One rule holds in all of them: a line
+# with an address of ours, or of the writer's own, begins the quote. Besides, the words of English, Dutch and German
+# clients are known, and a block of headers is known by its shape. Each line is normalised first: without odd blanks,
+# characters or punctuation that a phone added.
 
 MARKER = re.compile(r"##-.{1,200}-##")
 """The line in our own mails above which people write; the text between the signs may be in any language."""

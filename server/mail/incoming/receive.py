@@ -86,6 +86,8 @@ def resolver() -> dns.resolver.Resolver:
 
 
 # ---- what becomes of a mail ----
+# A mail is delivered at least once. It is recorded before anything is done about it, processing it twice has the
+# effect of once, and it is marked as done in the transaction that queues the answer.
 
 LOGGER = logging.getLogger(__name__)
 IN_PROGRESS = Fact("in_hand")

@@ -1,4 +1,9 @@
-"""Reading a reply: who wrote it, whether a person did, and its text."""
+"""Reading a reply: who wrote it, whether a person did, and its text.
+
+Of what shows that no person wrote a mail, only proofs decide alone. Company gateways and forwarding services mark
+people's own mails as bulk or as a list's, so a sign counts only where nothing in the mail can be read as a move or as
+words of a player.
+"""
 
 from __future__ import annotations
 
@@ -176,6 +181,7 @@ def _is_set(message: Part, name: str) -> bool:
 
 
 # ---- the reply ----
+# Pure: bytes in, text out. `receive` decides what is done about it.
 
 LARGEST_MAIL = 5 * 1024 * 1024
 """Bytes of a mail that are read: enough for a photograph in a signature, not for a film."""

@@ -249,6 +249,10 @@ CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
 
 
 # ---- mails that are sent as one ----
+# Several waiting mails to one reader about one game are merged by one rule: a mail waits while another one waits that
+# can tell its news (`MERGED_INTO`). That one collects the news when it is written, and the transaction that marks it
+# as sent drops the merged mails. If it is never sent, the first goes out alone: nothing is lost, and each keeps its
+# Message-ID.
 
 IMMEDIATE = REQUESTED | {"turn", "digest"}
 """Mails that are sent in quiet hours, too: no clock counts those hours, and a digest has a time of its own."""

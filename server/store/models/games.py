@@ -21,7 +21,7 @@ _OFFERED = "offered_at IS NOT NULL"
 
 
 class GameStatus(StrEnum):
-    """Where a game stands; stored as the same text."""
+    """The status of a game; the column has its text."""
 
     ASKED = "asked"
     INVITING = "inviting"
@@ -183,7 +183,7 @@ class GameSettings:
 
 
 class SeatStatus(StrEnum):
-    """Whose a seat is before the game begins; stored as the same text."""
+    """The status of a seat before the game begins; the column has its text."""
 
     FREE = "free"
     INVITED = "invited"

@@ -107,7 +107,7 @@ class IncomingMail(Base):
 
 
 class MailStatus(StrEnum):
-    """What became of an outgoing email; stored as the same text."""
+    """The outcome of an outgoing email; the column has its text."""
 
     WAITING = "waiting"
     SENT = "sent"

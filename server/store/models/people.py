@@ -132,7 +132,7 @@ class Absence(Base):
 
 
 class LinkPurpose(StrEnum):
-    """What a link opens; stored as the same text."""
+    """What a link opens; the column has its text."""
 
     SEAT = "seat"
     STOP = "stop"
@@ -172,6 +172,7 @@ class Link(Base):
 
 
 # ---- what people do with each other ----
+# All of it is beside the log: it can be erased, or counted again from the log, without changing any game.
 
 _HELD = "to_seq IS NULL"
 _HIDDEN = "hidden_at IS NOT NULL"

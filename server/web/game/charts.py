@@ -46,6 +46,7 @@ def _is_clear(
 
 
 # ---- charts ----
+# Pure geometry, x to the right and y down, with room for the larger text of a phone; partials/charts.html draws it.
 
 WIDTH, TOP, PLOT, BELOW = 400.0, 12.0, 150.0, 22.0
 """The drawing's width, the margin above, the height of the plot, the margin below for the steps."""

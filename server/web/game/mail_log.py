@@ -116,6 +116,7 @@ def _ended(sentence: str) -> str:
 
 
 # ---- the emails ----
+# Players see their own, moderators all of them, nobody else any.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""The public pages of a game; finished ones are kept in memory for visitors who are not signed in."""
+"""The public pages of a game; finished ones are kept in memory for visitors who are not signed in.
+
+Nothing about a visitor but the language is in a page that is kept: a request with a session or a query is never
+answered from here and never kept. Each process keeps its own pages, so a new release begins without any.
+"""
 
 from __future__ import annotations
 

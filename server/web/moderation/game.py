@@ -129,6 +129,8 @@ def affected_seat(session: Session, game: Game, words: Sequence[str]) -> Seat | 
 
 
 # ---- the page ----
+# For everybody else these pages do not exist. Hidden hands of a running game are revealed by a POST that leaves a
+# `!look` entry; the page it leads to shows the game up to that entry and no further.
 
 blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)

@@ -303,6 +303,8 @@ def _times(table: Table, position: Position, seat: int) -> dict[str, Any]:
 
 
 # ---- what an open page asks ----
+# It must be cheap, since every open page asks about three times a minute, and more often while only bots are to move;
+# it reveals nothing that the page does not. A page in use says so when it asks (`http.note_presence`).
 
 
 @blueprint.get("/t/<token>/head")
