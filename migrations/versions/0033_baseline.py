@@ -51,8 +51,14 @@ def _index(
     Args:
         on_sqlite: the condition as queries write it there, if it differs.
     """
-    conditions = {"postgresql_where": sa.text(where), "sqlite_where": sa.text(on_sqlite or where)}
-    op.create_index(name, table, [*columns], unique=unique, **(conditions if where else {}))
+    op.create_index(
+        name,
+        table,
+        [*columns],
+        unique=unique,
+        postgresql_where=sa.text(where) if where else None,
+        sqlite_where=sa.text(on_sqlite or where) if where else None,
+    )
 
 
 def _people() -> None:
