@@ -219,7 +219,7 @@ class Seat(Base):
     uncut: Mapped[bool] = mapped_column(default=False)
     """Seated without being asked: the cut is the one that the server proposed."""
     cut_number: Mapped[int] = mapped_column(default=0)
-    """When the player made the cut: a number of its game's `cuts_made`; 0 if it is not known."""
+    """When the player made the cut: a number of its game's `cuts_made`; 0 until they have."""
     silent: Mapped[bool] = mapped_column(default=False)
     """The player has muted this game; clocks start as soon as turns open."""
     bank: Mapped[int] = mapped_column(default=0)
