@@ -21,7 +21,7 @@ from sqlalchemy import ColumnElement, Select, select, union, update
 from sqlalchemy.orm import Session
 
 from server.errors import Closed, InvalidInput
-from server.play.notes import kept
+from server.store.facts import kept
 from server.store.models import (
     Block,
     Game,

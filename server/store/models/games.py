@@ -103,7 +103,7 @@ class Game(Base):
     trial: Mapped[bool] = mapped_column(default=False)
     """A visitor's game against bots: no clock runs, nobody is emailed, and it ends after a week unless it is kept."""
     origin: Mapped[str | None] = mapped_column(String(40), default=None)
-    """The networks of the visitor who started it (`server/store/origins.py`), while it is a visitor's game."""
+    """The networks of the visitor who started it (`server/store/networks.py`), while it is a visitor's game."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     ended_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     head: Mapped[int] = mapped_column(default=0)

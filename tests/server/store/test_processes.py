@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 
 from server.mail.incoming import lmtp
 from server.ops import metrics
-from server.scheduler import heartbeat, loop
+from server.scheduler import loop
 from server.store import alerts, engine, people, processes
 from server.store.models import Alert, Heartbeat, Outage, Process
 from server.store.processes import DATABASE_CLOCK, DEAD_AFTER, MACHINE_CLOCK, ProcessHeartbeat
@@ -89,7 +89,7 @@ def test_the_last_heartbeats_of_the_parts_that_clocks_need_stay_for_the_outage_t
     scheduler.send()
     assert {row.part for row in rows(Heartbeat)} == {"web", "scheduler"}
     assert [row.id for row in rows(Process)] == [scheduler._id]
-    heartbeat.HeartbeatRecorder("scheduler", 5.0).record(engine.utc_now(), 1.0)
+    processes.HeartbeatRecorder("scheduler", 5.0).record(engine.utc_now(), 1.0)
     (outage,) = rows(Outage)
     assert (outage.part, outage.from_at) == ("scheduler", now)
     scheduler.stop()
@@ -166,8 +166,8 @@ def test_a_scheduler_with_a_wrong_clock_stores_nothing_and_recovers(
     app: Flask, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = table(3, now=engine.utc_now())
-    for part in heartbeat.PARTS:
-        heartbeat.HeartbeatRecorder(part, SECONDS).record(engine.utc_now(), 1.0)
+    for part in processes.PARTS:
+        processes.HeartbeatRecorder(part, SECONDS).record(engine.utc_now(), 1.0)
     before = {row.part: row.at for row in rows(Heartbeat)}
     ran: list[str] = []
     for name in dir(loop):

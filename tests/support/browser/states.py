@@ -13,7 +13,7 @@ from sqlalchemy import select
 from server import play
 from server.accounts import absences, addresses, login
 from server.community import blocks, profiles, reports, talk
-from server.lobby import create, open_tables, rematch, vacancies, visitors
+from server.lobby import create, open_tables, rematch, visitors
 from server.lobby.open_tables import Wanted
 from server.lobby.settings import TimeControl
 from server.mail.text import quoted
@@ -313,7 +313,7 @@ def offered_game(site: Site) -> Table:
             return game
     for number in ((seat + 1) % 3, (seat + 2) % 3):
         play.leave(game.id, number, now=utc_now())
-    vacancies.offer_as_moderator(
+    open_tables.offer_as_moderator(
         game.id, (seat + 1) % 3, Asker(site.there.person("Mia"), "A word."), utc_now()
     )
     return game
