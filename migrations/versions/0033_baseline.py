@@ -30,7 +30,7 @@ def upgrade() -> None:
     _log()
     _turns()
     _moderators()
-    _held()
+    _results()
     _talk()
     _links()
     _mail()
@@ -351,7 +351,7 @@ def _moderators() -> None:
     )
 
 
-def _held() -> None:
+def _results() -> None:
     op.create_table(
         "tenure",
         sa.Column("game_id", sa.String(16), sa.ForeignKey("game.id"), primary_key=True),

@@ -1,4 +1,4 @@
-"""Drop the mark of games whose players nobody knew any more: seats that were given away before tenures were kept."""
+"""Drop `game.past_unknown`, which marked games whose seats were given away before tenures were kept."""
 
 from __future__ import annotations
 
