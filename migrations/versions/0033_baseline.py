@@ -113,15 +113,6 @@ def _people() -> None:
         sa.Column("other_handle", sa.Boolean(), nullable=False),
         sa.Column("by_operator", sa.Boolean(), nullable=False),
     )
-    op.create_table(
-        "browser_session",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("digest", sa.String(64), nullable=False, unique=True),
-        sa.Column("person_id", sa.Integer(), sa.ForeignKey("person.id"), nullable=False, index=True),
-        sa.Column("browser", sa.String(60), nullable=False),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("used_at", TIME, nullable=False),
-    )
 
 
 def _community() -> None:
@@ -211,12 +202,8 @@ def _games() -> None:
     _index("ix_game_open", "game", "open_until", where="open_until IS NOT NULL")
     _index("ix_game_took", "game", "slug", "allowance", "ended_at", where="status = 'over'")
     _index("ix_game_trial", "game", "created_at", where="trial", on_sqlite="trial = 1")
-    _index(
-        "ix_game_uncounted",
-        "game",
-        "ended_at",
-        where="started_at IS NOT NULL AND ended_at IS NOT NULL AND counted_at IS NULL",
-    )
+    ended = "started_at IS NOT NULL AND ended_at IS NOT NULL AND counted_at IS NULL"
+    _index("ix_game_uncounted", "game", "ended_at", where=ended)
     _index(
         "ix_game_undated",
         "game",
@@ -416,6 +403,15 @@ def _talk() -> None:
 
 
 def _links() -> None:
+    op.create_table(
+        "browser_session",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("digest", sa.String(64), nullable=False, unique=True),
+        sa.Column("person_id", sa.Integer(), sa.ForeignKey("person.id"), nullable=False, index=True),
+        sa.Column("browser", sa.String(60), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("used_at", TIME, nullable=False),
+    )
     op.create_table(
         "link",
         sa.Column("id", sa.Integer(), primary_key=True),
