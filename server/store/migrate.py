@@ -80,7 +80,7 @@ def refuse_unknown(revision: str | None) -> None:
     if revision in OLDER:
         raise ConfigError(
             f"the database is at revision {revision}, which is too old for this version of Byzanz: install commit "
-            f"{WITH_THE_OLDER} and run `byzanz upgrade` there first, then install this version and do the same"
+            f"{WITH_THE_OLDER} and run `byzanz upgrade`, then install this version and run it again (docs/deploy.md)"
         )
     if revision and revision not in {step.revision for step in _steps().walk_revisions()}:
         raise ConfigError(

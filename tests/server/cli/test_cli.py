@@ -263,7 +263,7 @@ def test_an_upgrade_tells_from_which_revision_to_which(run: Run) -> None:
     for command in (["upgrade"], ["moderator", "list"]):
         status, out, error = run(*command)
         assert (status, out) == (1, "")
-        assert "install commit dc3bbcf3 and run `byzanz upgrade` there first" in line(error)
+        assert "install commit dc3bbcf3 and run `byzanz upgrade`, then install this version" in line(error)
 
 
 SETTINGS = [

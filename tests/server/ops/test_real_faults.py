@@ -209,7 +209,7 @@ def test_a_database_that_is_too_old_names_the_commit_between(place: Path) -> Non
     first, *_ = doctor(place)
     assert first == (
         "database: at revision 0032, which is too old for this version of Byzanz: install commit dc3bbcf3 and run "
-        "`byzanz upgrade` there first, then install this version and do the same"
+        "`byzanz upgrade`, then install this version and run it again (docs/deploy.md)"
     )
 
 
