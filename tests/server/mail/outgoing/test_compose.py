@@ -30,7 +30,7 @@ from server.mail.outgoing.relevance import CHECKS
 from server.mail.outgoing.smtp import LONGEST_LINE, Message, PermanentFailure, TemporaryFailure
 from server.mail.text import one_line, quoted
 from server.play import positions, turns
-from server.store import engine, links, models, outbox, people
+from server.store import engine, facts, links, models, outbox, people
 from server.store.models import Alert, Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NAMES, NOW, Table
 from tests.support.games import outsider
@@ -292,7 +292,7 @@ def details(kind: str) -> dict[str, Any]:
         "answered": {"name": "Bob", "answer": "accepted", "begun": True},
         "cancelled": {"why": "cancelled"},
         "vacant": {"name": "Bob", "why": "lost"},
-        "refused": {"name": "Bob", "error": "550 no such user", "stopped": True},
+        "refused": {"name": "Bob", "error": facts.stored(quoted("550 no such user")), "stopped": True},
         "fresh": {"purpose": "seat"},
     }
     return known.get(kind, {})
