@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from byzanz.moves import Outcome
 from byzanz.record import Cause
 from server.errors import Closed
-from server.play import positions, running
+from server.play import events, positions, running
 from server.play.game import hand_over_tenures
 from server.play.moderation import Act, Newcomer, has_looked, replace
 from server.play.running import quarantine_if_broken
@@ -99,7 +99,7 @@ def take_seat(session: Session, game_id: str, number: int, person: Person, name:
         newcomer = Newcomer(name, person.email)
         act = Act(("!replace", str(number)), "", person.id, now, newcomer, by=Cause.PLAYER)
         seq = replace(table, position, act)
-        running.mail_table(table, "act", f"act:{game_id}:{seq}", now, seq=seq, leave_out=number)
+        table.tell(events.Acted(at=now, seq=seq))
         return seq
 
 
