@@ -17,7 +17,7 @@ from server import play
 from server.config import settings
 from server.mail import causes
 from server.mail.causes import Cause
-from server.play import powers
+from server.play import names, positions, powers
 from server.play.powers import Asker
 from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
@@ -368,8 +368,8 @@ def _notify(
     stopped: bool,
     now: datetime,
 ) -> None:
-    theirs = select(Seat.name).where(Seat.game_id == game.id, Seat.person_id == person.id)
-    name = session.scalar(theirs.limit(1)) or person.name  # as the table knows them
+    seats = positions.seats_of(session, game.id)
+    name = names.of_person(game, seats, person, names.ORGANISER) or person.name
     details: dict[str, object] = {"name": name, "error": facts.stored(why), "stopped": stopped}
     if why.code in PASSING.values():
         said = why.values["said"]

@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from byzanz.record import Cause
-from server.play import events
+from server.play import events, names
 from server.play.game import Table, change_tenure
 from server.store import alerts, log
 from server.store.facts import MISSED, NOBODY, Fact
@@ -115,7 +115,7 @@ def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, 
         at=now,
         seat=seat.seat,
         person_id=seat.person_id,
-        name=seat.name,
+        name=names.of(table.game, seat, names.ORGANISER),
         left=why == "left",
         erased=erased,
     )

@@ -237,7 +237,7 @@ CHANGED_BY_PLAY = {
         "trial",
     ],
     "seat": [
-        *("name", "person_id", "bot", "silent", "bank"),
+        *("stored_name", "person_id", "bot", "silent", "bank"),
         *("missed", "autopilot", "bounces", "left", "held_since", "offered_at"),
     ],
     "order": ["text", "status", "reason", "ended_at", "ended_seq"],

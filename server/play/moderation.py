@@ -16,7 +16,7 @@ from byzanz.record import Cause
 from byzanz.rules import ALL, PUBLIC
 from server import validation
 from server.errors import Refused, Stale
-from server.play import autopilot, events, game, positions, powers, running, standing_orders, turns
+from server.play import autopilot, events, game, names, positions, powers, running, standing_orders, turns
 from server.play.game import Table
 from server.play.positions import Position
 from server.play.running import quarantine_if_broken
@@ -196,8 +196,8 @@ def replace(table: Table, position: Position, act: Act) -> int:
 
 
 def _seat_newcomer(table: Table, seat: SeatRow, newcomer: Newcomer, now: datetime) -> None:
-    name = validation.unique_name(newcomer.name, [other.name for other in table.seats if other is not seat])
-    seat.name, seat.bot, seat.person_id, seat.person = name, newcomer.bot, None, None
+    name = validation.unique_name(newcomer.name, names.taken(table.seats, but=seat))
+    seat.stored_name, seat.bot, seat.person_id, seat.person = name, newcomer.bot, None, None
     seat.silent = False
     seat.bank, seat.bounces = table.game.bank, 0
     autopilot.switch_off(table, seat, now)

@@ -19,13 +19,14 @@ READERS = {
     "game": {"Table", "load", "tenures_of"},
     "history": None,
     "lengths": None,
+    "names": None,
     "moderation": {
         *("ActNotPossible", "InvalidAct", "Newcomer", "has_looked", "looked_at"),
         *("ACTS", "LONGEST_REASON", "check", "check_known", "gives_time"),
     },
     "positions": {
         *("Broken", "NO_RULES", "NoRules", "Position", "check_running", "current", "has_rules", "installed"),
-        *("load", "on_hold", "organiser_name", "rules_of", "seats_of", "why_on_hold", "without_or_back"),
+        *("load", "on_hold", "rules_of", "seats_of", "why_on_hold", "without_or_back"),
     },
     "powers": {
         *("Asker", "ERASE_MODERATOR", "Conflict", "Stake", "Standing", "Unwarned"),

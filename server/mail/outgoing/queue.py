@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from byzanz.rules import PUBLIC
 from server.config import settings
-from server.play import events
+from server.play import events, names
 from server.play.events import Event
 from server.play.game import Table
 from server.store import links, outbox, people
@@ -102,7 +103,7 @@ def _seat_vacant(table: Table, event: events.SeatVacant) -> Iterator[Row]:
 
 def _seat_taken(table: Table, event: events.SeatTaken) -> Iterator[Row]:
     if event.former_id is not None:
-        details = {"by": table.seats[event.seat].name, "reason": event.reason}
+        details = {"by": names.of(table.game, table.seats[event.seat], PUBLIC), "reason": event.reason}
         key = f"former:{table.game.id}:{event.seq}"
         yield _row(table, "former", key, event.former_id, event, seq=event.seq, details=details)
     if table.seats[event.seat].person_id is not None:

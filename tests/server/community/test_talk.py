@@ -19,6 +19,7 @@ from server.community import talk
 from server.community.plain_text import cleaned
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, NoSuchLink, Refused, TooMany
 from server.i18n import characters
+from server.play import names
 from server.store import engine, links
 from server.store.models import Block, Game, Link, LinkPurpose, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
@@ -223,13 +224,13 @@ def test_players_who_left_are_silent_until_they_return(game: Table) -> None:
 def test_players_who_were_replaced_neither_talk_nor_read(game: Table, table: Begin) -> None:
     newcomer = table(4, game_id="g2").people[3]
     say(game, 0, "Hello")
-    change(Seat, (game.id, 0), person_id=newcomer, name="Nora")
+    change(Seat, (game.id, 0), person_id=newcomer, stored_name="Nora")
     with pytest.raises(NoSuchLink):
         say(game, 0, "Hello?")
     assert heard(game, 0) == []
     with engine.reading() as session:
         (said,) = talk.words(session, game.id, newcomer)
-        assert (said.name, said.own) == (talk.FORMER, False)
+        assert (said.name, said.own) == (names.FORMER, False)
 
 
 def test_the_link_must_be_theirs(game: Table, table: Begin) -> None:

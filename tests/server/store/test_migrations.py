@@ -617,7 +617,7 @@ def test_listed_tables_that_wait_for_players_get_three_weeks_more() -> None:
             )
             session.add(game)
             session.flush()
-            session.add(Seat(game_id=name, seat=0, name="", status=seat))
+            session.add(Seat(game_id=name, seat=0, stored_name="", status=seat))
     downgrade(revision="0022")
     upgrade()
     with engine.reading() as session:

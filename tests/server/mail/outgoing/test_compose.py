@@ -262,7 +262,7 @@ NASTY = [
 def test_a_name_cannot_add_a_header_or_a_tag(table: Begin, name: str) -> None:
     game = table(4)
     change(Person, game.people[0], name=name[:40])
-    change(Seat, (game.id, 1), name=name[:40])
+    change(Seat, (game.id, 1), stored_name=name[:40])
     change(Game, game.id, name=name[:60])
     (message,) = send_waiting()
     check_headers(message, name[:40], "alice@example.org")
