@@ -98,7 +98,7 @@ class WordRow:
     """A word with the seat at which it was said; the first columns are explained in `models.Word`.
 
     Args:
-        name: of the seat now.
+        stored_name: of the seat now, for `names.of`.
         holder_id: who holds it now.
     """
 
@@ -112,7 +112,7 @@ class WordRow:
     seq: int
     hidden_at: datetime | None
     hidden_why: str | None
-    name: str
+    stored_name: str
     holder_id: int | None
 
     @property
@@ -390,30 +390,30 @@ def take_back(game_id: str, person_id: int, word_id: str) -> bool:
         return found is not None
 
 
-def words(session: Session, game_id: str, reader_id: int) -> list[Said]:
+def words(session: Session, game: AnyGame, reader_id: int) -> list[Said]:
     """Return what a reader may read, oldest first; nothing unless they hold a seat now."""
-    rows, _notes = read_words(session, game_id, reader_id)
-    return _for(reader_id, rows)
+    rows, _notes = read_words(session, game.id, reader_id)
+    return _for(game, reader_id, rows)
 
 
-def said_since(session: Session, game_id: str, reader_id: int, seq: int) -> list[Said]:
+def said_since(session: Session, game: AnyGame, reader_id: int, seq: int) -> list[Said]:
     """Return what others have said after an entry, oldest first, without what is hidden."""
-    rows, _notes = read_words(session, game_id, reader_id, seq=seq)
-    return [said for said in _for(reader_id, rows) if not said.own and not said.hidden]
+    rows, _notes = read_words(session, game.id, reader_id, seq=seq)
+    return [said for said in _for(game, reader_id, rows) if not said.own and not said.hidden]
 
 
-def at_table(session: Session, game_id: str, reader_id: int, seq: int, most: int) -> tuple[list[Said], str]:
+def at_table(session: Session, game: AnyGame, reader_id: int, seq: int, most: int) -> tuple[list[Said], str]:
     """Return what was said after an entry, the newest `most` at most, and the reader's notes: one statement."""
-    rows, notes = read_words(session, game_id, reader_id, seq=seq, most=most)
-    return _for(reader_id, rows), notes
+    rows, notes = read_words(session, game.id, reader_id, seq=seq, most=most)
+    return _for(game, reader_id, rows), notes
 
 
-def _for(reader_id: int, rows: Iterable[WordRow]) -> list[Said]:
+def _for(game: AnyGame, reader_id: int, rows: Iterable[WordRow]) -> list[Said]:
     return [
         Said(
             id=row.id,
             seat=row.seat,
-            name=row.name if row.person_id == row.holder_id else names.FORMER,
+            name=names.of(game, row, PUBLIC) if row.person_id == row.holder_id else names.FORMER,
             text="" if row.hidden_at else row.text,
             at=row.at,
             seq=row.seq,

@@ -80,7 +80,7 @@ def taken(seats: Iterable[AnySeat], but: AnySeat | None = None) -> list[str]:
 
 
 def column(seat: Any = Seat) -> ColumnElement[str]:
-    """Return the column that a query reads for `of`, or by itself for games that are over or for moderators.
+    """Return the column of stored names: for what `of` gets, for games that are over, or for a moderator's search.
 
     Args:
         seat: the model, or the columns of an alias of its table.

@@ -8,13 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import update
 
 from byzanz.rules import PUBLIC
 from server.config import TEMPLATES
+from server.mail.outgoing import relevance
+from server.mail.outgoing.deliver import deliver
 from server.play import names
-from server.store.models import Game, Person, Seat
-from tests.conftest import NOW
+from server.store import engine, links
+from server.store.models import Game, LinkPurpose, Person, Seat
+from tests.conftest import NOW, begun
+from tests.support import mails
 from tests.support.folders import SERVER
+from tests.support.games import url
+from tests.support.lobby import ended
+from tests.support.mail_servers import FakeMailer
+from tests.support.routes import address, routes, visitors
+from tests.support.visitors import Visitors, make_visitors
 
 READER = "play/names.py"
 STORED = {"stored_name", "cut"}
@@ -64,11 +76,19 @@ def readings(tree: ast.AST, path: str) -> Iterator[str]:
             case ast.Attribute(attr=attr, ctx=ast.Load()) if attr in STORED - ROWS.get(path, set()):
                 if not (attr == "cut" and isinstance(node.value, ast.Name) and node.value.id in NOT_SEATS):
                     yield f"{node.lineno}: .{attr}"
+            case ast.Attribute(value=ast.Name(id="names"), attr="column") if path not in COLUMN:
+                yield f"{node.lineno}: names.column"
             case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(attr)), *_]):
                 if attr in STORED:
                     yield f"{node.lineno}: getattr {attr}"
 
 
+COLUMN = {
+    "community/results.py": "games that are over",
+    "community/talk.py": "what is given to `names.of`",
+    "web/moderation/desk.py": "a moderator's search",
+}
+"""Modules whose queries read stored names by `names.column`, and what for."""
 NOT_SEATS = {"self", "done", "message", "args"}
 """Objects with a `cut` that are no seats: what became of a reply by email, and the arguments of a command."""
 
@@ -136,6 +156,7 @@ def test_templates_ask_for_names() -> None:
         "return seat.cut",
         "print(table.seats[0].stored_name)",
         "getattr(seat, 'stored_name')",
+        "select(names.column())",
         "key = attrgetter(row.stored_name)",
     ],
 )
@@ -199,3 +220,81 @@ def test_names_of_a_table() -> None:
     assert names.taken(seats, but=seats[0]) == ["Narses"]
     assert names.former(("Ann", "Narses"), {0}) == ("Former player", "Narses")
     assert names.former(("Ann", "Narses"), {0, 1}, {1: "Bob"}) == ("Former player", "Bob")
+
+
+# ---- whatever shows a name has asked for it ----
+
+HIDDEN = "Quillfeather"
+
+
+@pytest.fixture
+def anonymous(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Visitors:
+    """Return the visitors of tables whose players all read as `Seat 1`, as an option of a game could have it."""
+    there = make_visitors(app, engine.utc_now())
+    with app.app_context(), engine.transaction() as session:
+        session.execute(update(Seat).where(Seat.stored_name != "").values(stored_name=HIDDEN))
+        session.execute(update(Seat).where(Seat.cut != "").values(cut=HIDDEN))
+    monkeypatch.setattr(names, "of", lambda _game, seat, _reader: f"Seat {seat.seat + 1}")
+    monkeypatch.setattr(names, "cut_of", lambda _game, seat, _reader: f"cut {seat.seat + 1}")
+    return there
+
+
+@pytest.mark.empty_database
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_page_shows_a_name_that_it_has_not_asked_for(app: Flask, anonymous: Visitors) -> None:
+    shown, asked = set(), 0
+    for name, rule in routes(app):
+        if not name.startswith("GET ") or "static" in name:
+            continue
+        for visitor in visitors(anonymous):
+            browser = anonymous.browser(visitor.name)
+            answer = anonymous.ask(browser, "GET", address(anonymous, rule, visitor))
+            page = answer.get_data().decode(errors="ignore")
+            asked += "Seat 2" in page
+            shown |= {name} if HIDDEN in page else set()
+    assert asked > 40
+    assert shown == set()
+
+
+@pytest.mark.empty_database
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_email_shows_a_name_that_it_has_not_asked_for(
+    app: Flask, anonymous: Visitors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relevance, "MERGED_INTO", {})
+    fake_mailer = FakeMailer()
+    with app.app_context():
+        with engine.transaction() as session:
+            mails.queue_every_mail(session, anonymous)
+        while deliver(engine.utc_now(), fake_mailer):
+            pass
+    assert len(fake_mailer.sent) > 20
+    assert sum("Seat 2" in mail.as_string() for mail in fake_mailer.sent) > 5
+    for mail in fake_mailer.sent:
+        text, html = (mail.get_body((kind,)) for kind in ("plain", "html"))
+        assert text is not None
+        assert html is not None
+        written = "\n".join([*map(str, mail.values()), text.get_content(), html.get_content()])
+        assert HIDDEN not in written, mail["Subject"]
+
+
+@pytest.mark.empty_database
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_page_or_file_of_a_finished_game_shows_a_name_that_it_has_not_asked_for(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = ended(begun, 3)
+    with engine.transaction() as session:
+        token = links.token(links.issue(session, LinkPurpose.FEED, over.people[0], engine.utc_now()))
+        session.execute(update(Seat).values(stored_name=HIDDEN, cut=HIDDEN))
+    monkeypatch.setattr(names, "of", lambda _game, seat, _reader: f"Seat {seat.seat + 1}")
+    monkeypatch.setattr(names, "cut_of", lambda _game, seat, _reader: f"cut {seat.seat + 1}")
+    paths = ["", "/history", "/log", "/story", "/charts", "/verify", "/again", "/record", "/record.jsonl"]
+    asked = 0
+    for path in [f"/g/{over.id}{path}" for path in paths] + [f"{url(over, 0)}{path}" for path in paths]:
+        page = client.get(path).get_data().decode(errors="ignore")
+        asked += "Seat 2" in page
+        assert HIDDEN not in page, path
+    assert asked > 4
+    for kind in ("atom", "ics"):
+        assert HIDDEN not in client.get(f"/feed/{token}.{kind}").text

@@ -329,7 +329,7 @@ class WordLine:
 
 def talk_lines(session: Session, game: AnyGame, reader_id: int, zone: str) -> list[WordLine]:
     """Return what the reader of a seat's history may read, oldest first; nothing in a game without talk."""
-    return [] if game.trial else dated(talk.words(session, game.id, reader_id), zone)
+    return [] if game.trial else dated(talk.words(session, game, reader_id), zone)
 
 
 def dated(said: Iterable[Said], zone: str) -> list[WordLine]:

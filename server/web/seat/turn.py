@@ -76,7 +76,7 @@ def talk_context(
     notes = ""
     if game.said or game.noted:
         first = earlier[0].entry.seq if earlier else after
-        said, notes = talk.at_table(table.session, game.id, me, first, MOST)
+        said, notes = talk.at_table(table.session, game, me, first, MOST)
     words = dated(said, zone)
     since = [word for word in words if word.said.seq >= after]
     company = any(seat.person_id not in (None, me) for seat in table.seats)

@@ -323,7 +323,7 @@ def test_the_pages_of_the_blocked_are_the_same_to_the_byte_except_for_lists(clie
 
 def readable(game: Table, seat: int) -> list[str]:
     with engine.reading() as session:
-        return [each.text for each in talk.words(session, game.id, game.people[seat])]
+        return [each.text for each in talk.words(session, session.get_one(Game, game.id), game.people[seat])]
 
 
 def test_a_block_hides_words_from_the_blocker_alone(table: Callable[..., Table]) -> None:
