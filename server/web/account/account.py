@@ -492,7 +492,7 @@ def change_address() -> ResponseReturnValue:
                 return _change_page(refusal)
         case _:
             flask.abort(400)
-    return flask.redirect(url_for(".show"), 303)
+    return flask.redirect(url_for(".change_form"), 303)
 
 
 @blueprint.get("/c/<token>")
