@@ -24,8 +24,9 @@ from server.mail.incoming import commands, receive, reply, talk
 from server.mail.incoming.quoting import Known
 from tests.conftest import NOW, Table
 from tests.support.databases import kept, restore
-from tests.support.mail_languages import LANGUAGES, NAME, SHAPES, Letter, Turn
+from tests.support.mail_languages import LANGUAGES
 from tests.support.mails import html_of
+from tests.support.reply_shapes import NAME, SHAPES, Letter, Turn
 from tests.support.sample_mails import ALICE, moves_of, send_and_return, with_replies
 from tests.support.talk import said
 
