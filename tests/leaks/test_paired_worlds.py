@@ -13,7 +13,7 @@ import pytest
 
 from tests.leaks.conftest import Kept, Tally, Worlds
 from tests.support.leaks import pairs
-from tests.support.leaks.calls import everything
+from tests.support.leaks.calls import every_request
 from tests.support.leaks.pairs import KINDS, Pair, pair
 from tests.support.leaks.plants_sealed import PLANTS
 
@@ -23,7 +23,7 @@ PAIRS = int(os.environ.get("TEST_PAIRS", "5"))
 
 def difference(worlds: Worlds, tally: Tally) -> str | None:
     """Return the first difference between the worlds, or None."""
-    for what, ask in everything(worlds.one):
+    for what, ask in every_request(worlds.one):
         one, other = worlds.one.mask(ask(worlds.one)), worlds.other.mask(ask(worlds.other))
         tally.answers += 1
         if one != other:

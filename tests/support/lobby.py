@@ -167,3 +167,8 @@ def set_game(game_id: str, **values: object) -> None:
         game = session.get_one(Game, game_id)
         for name, value in values.items():
             setattr(game, name, value)
+
+
+def open_table(name: str, now: datetime = NOW, **more: object) -> str:
+    """Open a table of Alice's with Bob invited and one free seat; return its id."""
+    return invited(now, **{"name": name, "players": (BOB,), "free": 1, "listed": True} | more)[0]

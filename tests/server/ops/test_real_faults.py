@@ -108,7 +108,7 @@ def wrong(status: int, out: str, error: str) -> list[str]:
     return [line.removeprefix("WRONG  ") for line in out.splitlines() if line.startswith("WRONG")]
 
 
-def change(place: Path, statement: str) -> None:
+def change_file(place: Path, statement: str) -> None:
     """Change the database with SQLite's own tools."""
     with sqlite3.connect(place / "instance" / "byzanz.db") as connection:
         connection.execute(statement)
@@ -214,7 +214,7 @@ def test_an_empty_database_names_the_one_with_players(
 
 
 def test_a_database_of_a_newer_version_is_named(place: Path) -> None:
-    change(place, "UPDATE alembic_version SET version_num = '9999'")
+    change_file(place, "UPDATE alembic_version SET version_num = '9999'")
     first, *_ = doctor(place)
     assert first.startswith(
         "database: at revision 9999, which this version of Byzanz does not know: a newer one has"
@@ -223,7 +223,7 @@ def test_a_database_of_a_newer_version_is_named(place: Path) -> None:
 
 
 def test_an_older_database_is_to_be_upgraded(place: Path) -> None:
-    change(place, "UPDATE alembic_version SET version_num = '0001'")
+    change_file(place, "UPDATE alembic_version SET version_num = '0001'")
     first, *_ = doctor(place)
     assert re.fullmatch(r"database: at revision 0001, not \d+: run `byzanz upgrade`", first)
 

@@ -20,9 +20,9 @@ from tests.support.browser.site import (
     Place,
     Site,
     Way,
-    at,
     leave_order,
     moderate,
+    page_at,
     play_first,
     set_game,
     set_seat,
@@ -153,7 +153,7 @@ def of_game(slug: str) -> dict[str, Way]:
     """The pages of this game."""
     ways: dict[str, Way] = {f"{slug} {kind}": partial(turn, slug, kind) for kind in KINDS[slug]}
     return ways | {
-        f"{slug} rules": at(f"/rules/{slug}"),
+        f"{slug} rules": page_at(f"/rules/{slug}"),
         f"{slug} trial": lambda _site: Place(trial(slug)),
         f"{slug} waiting": partial(waiting, slug),
         f"{slug} chosen": partial(chosen, slug),

@@ -90,7 +90,7 @@ Way = Callable[[Site], Place]
 """The steps to a page."""
 
 
-def at(path: str, person: str | None = None, status: int = 200) -> Way:
+def page_at(path: str, person: str | None = None, status: int = 200) -> Way:
     """A page that is only opened."""
     return lambda _site: Place(path, person, None, status)
 

@@ -51,10 +51,10 @@ def turn(app: Flask, table: Callable[..., Table]) -> Turn:
     with_replies(app)
     table(4)
     (message,) = send_and_return()
-    return turn_of(message)
+    return turn_mail(message)
 
 
-def turn_of(message: EmailMessage) -> Turn:
+def turn_mail(message: EmailMessage) -> Turn:
     """Return the email about a turn as it is quoted."""
     text = message.get_body(("plain",))
     assert text is not None
@@ -164,7 +164,7 @@ def test_a_reply_of_each_shape_arrives(app: Flask, table: Callable[..., Table]) 
     with_replies(app)
     game = table(4)
     (message, *_others) = send_and_return()
-    turn = turn_of(message)
+    turn = turn_mail(message)
     fresh = kept(app)
     languages = itertools.cycle(LANGUAGES.values())
     for (shape, make), language in zip(SHAPES.items(), languages, strict=False):
