@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.support import game_data
 GAMES = [(rules.slug, seats) for rules in latest() for seats in rules.seats]
 
 
+@cache
 def record_of(slug: str, seats: int, number: int = 1) -> Record:
     """A whole game of bots, half of them any, half of them greedy."""
     bots = [("greedy", "random")[seat % 2] for seat in range(seats)]
