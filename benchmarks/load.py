@@ -27,8 +27,8 @@ from server.config import Settings
 from server.lobby import create
 from server.mail.outgoing.smtp import Message, Transport
 from server.play import positions, running
-from server.scheduler import heartbeat, jobs, loop
-from server.store import engine, links, migrate, people, totals
+from server.scheduler import jobs, loop
+from server.store import engine, links, migrate, people, processes, totals
 from server.store.models import Entry, Game, Heartbeat, LinkPurpose, Mail, Person, Seat, Turn
 from server.validation import Guest
 from tests.torture import databases
@@ -206,7 +206,7 @@ DAY = timedelta(days=1)
 def add_heartbeats(now: datetime) -> None:
     """Store the heartbeats without which no deadline is enforced."""
     with engine.transaction() as session:
-        for part in heartbeat.PARTS:
+        for part in processes.PARTS:
             session.merge(Heartbeat(part=part, at=now))
 
 
@@ -396,8 +396,8 @@ class Collector:
 
 
 def _send_heartbeats(now: datetime) -> int:
-    for part in heartbeat.PARTS:
-        loop.record_heartbeat(heartbeat.HeartbeatRecorder(part, TICK), now, jobs.steady())
+    for part in processes.PARTS:
+        loop.record_heartbeat(processes.HeartbeatRecorder(part, TICK), now, jobs.steady())
     return 0
 
 

@@ -27,7 +27,7 @@ from server import config, create_app
 from server.config import ConfigError, Settings
 from server.lobby import create
 from server.ops import logs, serve
-from server.ops.slow_clients import is_answered
+from server.ops.checks import is_answered
 from server.scheduler import jobs
 from server.scheduler.loop import Scheduler
 from server.store import engine, links, migrate, people

@@ -131,7 +131,7 @@ SHARED_NAME = ("byzanz", "Byzanz", "BYZANZ")
 USES_SHARED_NAME = {
     *(
         "server/cli/__init__.py",
-        "server/cli/mail.py",
+        "server/cli/servers.py",
         "server/community/statistics.py",
         "server/community/profiles.py",
         "server/config/__init__.py",

@@ -26,7 +26,7 @@ from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import notify
 from server.mail import deliverability
 from server.play import clock, powers, turns
-from server.store import links, origins, outbox, people
+from server.store import links, networks, outbox, people
 from server.store.engine import reading, transaction, truncate_log
 from server.store.models import AddressChange, BrowserSession, Link, LinkPurpose, Mail, Person
 
@@ -125,7 +125,7 @@ def ask(person_id: int, address: str, now: datetime, language: str | None = None
     """
     address = validation.clean_address(address)
     with transaction() as session:
-        origins.wait_for_others(session)
+        networks.wait_for_others(session)
         if not (full := notify.too_many(session, now)):
             person = _lock(session, person_id)
             _check_new(person, address)

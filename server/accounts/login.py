@@ -24,7 +24,7 @@ from server.errors import TooMany
 from server.lobby import notify
 from server.mail import deliverability
 from server.play import turns
-from server.store import links, origins, outbox, people
+from server.store import links, networks, outbox, people
 from server.store.engine import insert, transaction
 from server.store.models import (
     BrowserSession,
@@ -139,7 +139,7 @@ def mail_sign_in(
     address = validation.clean_address(address)
     with transaction() as session:
         if newcomers:
-            origins.wait_for_others(session)
+            networks.wait_for_others(session)
         if not (full := newcomers and notify.too_many(session, now)):
             person = _reader(session, address, now, newcomers=newcomers)
             proof = _proof(session, person, seat_token, now) or ("-new" if newcomers else "")

@@ -24,14 +24,13 @@ from byzanz import record
 from server import play, validation
 from server.community import blocks, profiles, reports
 from server.errors import Refused
-from server.lobby import invitations, organiser
+from server.lobby import invitations
 from server.mail import deliverability
 from server.play import history, positions, powers
-from server.play.notes import kept
 from server.play.powers import Asker
 from server.store import facts, outbox, people
 from server.store.engine import Base, reading, transaction, truncate_log
-from server.store.facts import Fact
+from server.store.facts import Fact, kept
 from server.store.models import (
     WAITING,
     Absence,
@@ -230,7 +229,7 @@ def _leave_game(session: Session, game: Game, person_id: int, now: datetime) -> 
     seat = invitations.seat_for(session, game, person_id)
     if game.status in (GameStatus.ASKED, GameStatus.INVITING):
         if game.organiser_id == person_id:
-            organiser.cancel_locked(session, game, now)
+            invitations.cancel_locked(session, game, now)
         elif seat is not None:
             invitations.withdraw(session, game, seat, now)
     if game.organiser_id == person_id:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from byzanz import __version__
-from server.cli import backups, completion, games, kit, mail, people, records, servers, show
+from server.cli import admin, kit, records, servers
+from server.cli import parser as cli_parser
 from server.cli.parser import CommandError, Parser, error_line
 
 INTERRUPTED = 130
@@ -26,7 +27,7 @@ def main(words: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = sys.argv[1:] if words is None else words
-    return mail.exit_status(words, _run(words))
+    return servers.exit_status(words, _run(words))
 
 
 def _run(words: Sequence[str]) -> int:
@@ -57,12 +58,12 @@ def parser() -> Parser:
     made.add_argument("--version", action="version", version=f"byzanz {__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     servers.add(commands)
-    games.add(commands)
-    people.add(commands)
-    show.add(commands)
+    admin.add_games(commands)
+    admin.add_people(commands)
+    admin.add_show(commands)
     records.add(commands)
     kit.add(commands)
-    backups.add(commands)
+    servers.add_backups(commands)
     servers.add_checks(commands)
-    completion.add(commands, made)
+    cli_parser.add_completion(commands, made)
     return made

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from byzanz import kit
 from byzanz.bots import BOTS
 from byzanz.games import AnyRules, latest
-from byzanz.kit import check, new_game, terminal
+from byzanz.kit import check, terminal
 from byzanz.kit.conformance import Game
 from byzanz.moves import BadSetup
 from server.cli.parser import CommandError, count, error_line, seat_number
@@ -118,8 +118,8 @@ def _new_game(args: Namespace) -> None:
     from server.config import TEMPLATES  # here, so that other commands start quickly
 
     with _refused_as_argument():
-        new_game.check_slug(args.slug)
-    folder = new_game.write(args.slug, Path(args.into), TEMPLATES / "new_game")
+        check.check_slug(args.slug)
+    folder = check.write(args.slug, Path(args.into), TEMPLATES / "new_game")
     print(f"Your game is in {folder}. Play it:")
     print(f"  cd {folder}\n  byzanz play ./{args.slug} --watch")
 

@@ -32,8 +32,7 @@ from server import play
 from server.community.plain_text import cleaned
 from server.config import settings
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
-from server.play import notes
-from server.store import outbox
+from server.store import facts, outbox
 from server.store.engine import connection_of, transaction
 from server.store.models import (
     WAITING,
@@ -371,7 +370,7 @@ def check_silenced(person: AnyPerson, now: datetime) -> None:
         raise Closed(
             "A moderator has taken table talk from you until %(until)s: %(why)s",
             until=f"{person.silenced_until:%Y-%m-%d %H:%M} UTC",
-            why=notes.translated(person.silenced_why or "–"),
+            why=facts.translated(person.silenced_why or "–"),
         )
 
 

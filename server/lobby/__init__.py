@@ -1,10 +1,10 @@
 """A game before its first move: requested, confirmed, its players invited and seated, until `play.begin`.
 
 Each function is one transaction, takes the time as `now`, and raises a kind of `Refused` if it changes nothing.
-`create` makes and confirms games, `invitations` is for invited people, `organiser` for the person who invites,
-`rematch` makes the next game of the same people, `time_control` checks the time of a table and `notify` queues the
-mails. `tables` finds open tables, `expiry` ends them, `wishes` tells people of new ones, and `offers` is for seats of
-running games that need a player.
+`create` makes and confirms games, `invitations` is for invited people and the person who invites, `rematch` makes the
+next game of the same people, `settings` checks a game's settings, and `notify` queues the mails. `open_tables` finds
+open tables, tells people of new ones, and gives seats of running games that need a player; `visitors` is for games
+without an address.
 
 Mails queued here, with `game_id`, and what their templates find in `details`:
 

@@ -18,7 +18,7 @@ from server.errors import Closed, NoSuchLink
 from server.lobby import notify
 from server.lobby.settings import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clean_time_control
 from server.play import positions
-from server.store import links, origins, people
+from server.store import links, networks, people
 from server.store.engine import transaction
 from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat, SeatStatus
 from server.validation import Guest
@@ -269,7 +269,7 @@ def create_game(request: GameRequest, now: datetime, requester_id: int | None = 
     """
     request = validated(request)
     with transaction() as session:
-        origins.wait_for_others(session)
+        networks.wait_for_others(session)
         addresses = [guest.address for guest in request.everyone]
         named = [(address, validation.name_from_address(address)) for address in addresses]
         persons = _persons(session, named, now)

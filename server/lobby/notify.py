@@ -12,9 +12,9 @@ from byzanz import chance
 from server import play
 from server.community import blocks
 from server.errors import Crowded, TooMany
-from server.lobby.networks import HOUR, Caused, Limits
 from server.play import history, positions
-from server.store import alerts, links, origins, outbox
+from server.store import alerts, links, outbox
+from server.store import networks as store_networks
 from server.store.facts import Fact
 from server.store.models import (
     INVITATION,
@@ -29,6 +29,7 @@ from server.store.models import (
     Seat,
     SeatStatus,
 )
+from server.store.networks import HOUR, Caused, Limits
 
 DAY = timedelta(days=1)
 INVITATIONS = ("invite", "nudge", "held")
@@ -128,7 +129,7 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
     if kind == "invite":
         seat.invited_at = now
     person = session.get_one(Person, seat.person_id, with_for_update={"key_share": True})
-    origin = origins.current() or _earlier_origin(session, seat)
+    origin = store_networks.current() or _earlier_origin(session, seat)
     waits = _waits(session, person)
     host_id = session.get_one(Game, seat.game_id).organiser_id
     held_until = max(waits, now) if waits else _held_until(session, person, host_id, origin, now)
@@ -226,7 +227,7 @@ def room_from(session: Session, now: datetime, origin: str | None, *, proven: bo
 
 def too_many(session: Session, now: datetime) -> bool:
     """Whether the visitor's networks, or all together, have caused too many emails to strangers within an hour."""
-    return max(room_from(session, now, origins.current())) > now
+    return max(room_from(session, now, store_networks.current())) > now
 
 
 def check_crowd(session: Session, now: datetime) -> float:
@@ -238,7 +239,7 @@ def check_crowd(session: Session, now: datetime) -> float:
     Raises:
         Crowded: the visitor's own networks have caused too many; this says nothing about the address.
     """
-    room = room_from(session, now, origins.current())
+    room = room_from(session, now, store_networks.current())
     if room.networks > now:
         raise Crowded(
             "Your network has requested too many emails within the last hour. Try again in an hour."

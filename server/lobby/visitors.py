@@ -12,12 +12,12 @@ from server import play, validation
 from server.errors import Closed, NoSuchLink, Refused, TooMany
 from server.lobby import create, notify
 from server.lobby.create import GameRequest, create_rows, learn_name, seat_person
-from server.lobby.networks import HOUR, Caused, Limits
 from server.lobby.settings import ONE_DAY
 from server.play import positions
-from server.store import links, origins, outbox, people
+from server.store import links, networks, outbox, people
 from server.store.engine import reading, transaction
 from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat
+from server.store.networks import HOUR, Caused, Limits
 from server.validation import Guest
 
 LOGGER = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ def start(
     rules = validation.game_rules(slug)
     bots = (BOT,) * (min(rules.seats) - 1)
     with transaction() as session:
-        origins.wait_for_others(session)
+        networks.wait_for_others(session)
         _check_crowd(session, now)
         if person_id is None:
             visitor = Person(email=None, name=name, created_at=now, language=language)
@@ -65,7 +65,7 @@ def start(
         )
         game = create_rows(session, request, {"": visitor}, now)
         game.organiser_id, game.trial, game.status = None, True, GameStatus.INVITING
-        game.origin = origins.current()
+        game.origin = networks.current()
         own = positions.seats_of(session, game.id)[0]
         seat_person(session, game, own, create.random_cut(), now, uncut=True)
         notify.begin_if_full(session, game, now)
@@ -83,7 +83,7 @@ def _check_crowd(session: Session, now: datetime) -> None:
     query = select(Game.origin, Game.created_at, played).where(Game.trial, Game.created_at > now - HOUR)
     rows = [(Caused(origin, at), goes_on) for origin, at, goes_on in session.execute(query)]
     started, going_on = [each for each, _ in rows], [each for each, goes_on in rows if goes_on]
-    mine = origins.current()
+    mine = networks.current()
     room = max(FROM_NETWORKS.room_for(mine, going_on, now), STARTED.room_for(mine, started, now))
     if room > now or FROM_NETWORKS.total(going_on, now) >= MOST_AN_HOUR:
         raise TooMany("Many visitors are playing right now. Try again in a few minutes.")
@@ -98,7 +98,7 @@ def mail_keep_link(game_id: str, address: str, now: datetime, language: str | No
     """
     address = validation.clean_address(address)
     with transaction() as session:
-        origins.wait_for_others(session)
+        networks.wait_for_others(session)
         if not play.lock_game(session, game_id).trial:
             raise Closed("This game has been kept already, or it has ended.")
         delay = notify.check_crowd(session, now)

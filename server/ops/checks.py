@@ -15,7 +15,7 @@ import ssl
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parseaddr, parsedate_to_datetime
@@ -33,7 +33,11 @@ from byzanz.games import latest
 from server import config
 from server.config import ConfigError, Settings, home
 from server.mail.outgoing.smtp import TemporaryFailure, Transport, parse_mail_url
-from server.ops import slow_clients
+
+ANSWER_SECONDS = 5.0
+"""A server that answers nothing for this long counts as silent."""
+HALF_SECONDS = 2.0
+"""How long to wait whether half a request is answered."""
 
 WRONG_CLOCK = timedelta(seconds=60)
 """How far the clocks of two machines may differ."""
@@ -512,7 +516,7 @@ def _fetch(settings: Settings, path: str, ago: int = 0) -> tuple[str, str]:
 def _asked(settings: Settings, path: str, ago: int = 0) -> Iterator[http.client.HTTPResponse]:
     parts = urlsplit(settings.base_url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    call = kind(parts.hostname or "", parts.port, timeout=slow_clients.ANSWER_SECONDS)
+    call = kind(parts.hostname or "", parts.port, timeout=ANSWER_SECONDS)
     try:
         call.request("GET", parts.path + path, headers={DOCTOR: _proof(settings, ago)})
         yield call.getresponse()
@@ -542,7 +546,7 @@ def _hops(settings: Settings, forwarded: int, hops: int) -> Finding:
 
 def _slow_clients(settings: Settings) -> Finding:
     """Check that only whole requests reach the pages."""
-    passed_on = slow_clients.passes_on_halves(settings.base_url)
+    passed_on = passes_on_halves(settings.base_url)
     if passed_on is None:
         return Finding(
             True, f"nothing answers at {settings.base_url} from here, so slow clients were not tried"
@@ -551,3 +555,41 @@ def _slow_clients(settings: Settings) -> Finding:
         remedy = "let the reverse proxy take in whole requests before it passes them on (docs/deploy.md)"
         return Finding(False, f"slow clients can keep the pages at {settings.base_url} busy", remedy)
     return Finding(True, f"only whole requests reach the pages at {settings.base_url}")
+
+
+def passes_on_halves(base_url: str) -> bool | None:
+    """Whether a half-sent request to the pages reaches them, so that slow clients can keep them busy.
+
+    Returns:
+        None if nothing answers there.
+    """
+    parts = urlsplit(base_url)
+    https = parts.scheme == "https"
+    address = (parts.hostname or "", parts.port or (443 if https else 80))
+    half = f"GET {parts.path}/healthz HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: 2\r\n\r\n-"
+    try:
+        with socket.create_connection(address, timeout=ANSWER_SECONDS) as plain:
+            tls = ssl.create_default_context()
+            to = tls.wrap_socket(plain, server_hostname=address[0]) if https else plain
+            with to:
+                to.sendall(half.encode())
+                to.settimeout(HALF_SECONDS)
+                with suppress(TimeoutError):
+                    return bool(to.recv(1))
+                to.settimeout(ANSWER_SECONDS)
+                to.sendall(b"-")
+                return False if to.recv(1) else None
+    except OSError:
+        return None
+
+
+def is_answered(address: tuple[Any, ...]) -> bool:
+    """Whether a server of this machine answers requests at an address."""
+    call = http.client.HTTPConnection(address[0], address[1], timeout=ANSWER_SECONDS)
+    try:
+        call.request("GET", "/healthz")
+        return call.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        call.close()

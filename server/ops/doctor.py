@@ -22,7 +22,6 @@ from server.config import ConfigError, Settings, home, zones
 from server.ops import checks, mail_checks
 from server.ops.checks import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart, minute
 from server.play import history, positions
-from server.scheduler import heartbeat
 from server.store import alerts, engine, links, log, migrate, processes
 from server.store.models import Alert, Entry, Game, GameStatus, Link, Outage, Person
 
@@ -64,7 +63,7 @@ def tables(settings: Settings) -> Finding:
     except SQLAlchemyError as error:
         return unusable(error)
     try:
-        migrate.refuse_newer(present)
+        migrate.refuse_unknown(present)
     except ConfigError as error:
         what, _, remedy = str(error).partition(": ")
         return Finding(False, f"database: {what.removeprefix('the database is ')}", remedy)
@@ -362,11 +361,11 @@ def zone_findings(session: Session) -> Iterator[Finding]:
 
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
-    for part in heartbeat.PARTS:
-        if heartbeat.is_ahead(session, part, now):
+    for part in processes.PARTS:
+        if processes.is_ahead(session, part, now):
             what = f"the last heartbeat of the {part} lies in the future: the clock was set back"
             yield Finding(False, what, OUTAGE_REMEDY)
-        elif heartbeat.is_silent(session, part, now, settings.tick):
+        elif processes.is_silent(session, part, now, settings.tick):
             remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped until then"
             yield Finding(False, f"no heartbeat from the {part}", remedy)
         else:

@@ -15,8 +15,7 @@ from byzanz import games
 from server.accounts import absences, addresses
 from server.config import settings
 from server.play import autopilot, positions, turns
-from server.scheduler import heartbeat
-from server.store import alerts, people
+from server.store import alerts, people, processes
 from server.store.models import (
     NO_TURN,
     AddressChange,
@@ -108,7 +107,7 @@ def _obstacles(session: Session, game: Game, now: datetime) -> Iterator[str]:
         yield "A moderator has paused it, and only a moderator resumes it."
     if alerts.find_open(session, alerts.CLOCK_JUMPED):
         yield "No deadline is enforced: the server's clock jumped (byzanz doctor --clock-is-right)."
-    elif heartbeat.enforced_until(session, now, settings().tick) is None:
+    elif processes.enforced_until(session, now, settings().tick) is None:
         yield "No deadline is enforced: the web or the scheduler sends no heartbeat."
 
 

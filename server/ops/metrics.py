@@ -32,7 +32,6 @@ from server.community import results
 from server.config import settings
 from server.mail import deliverability
 from server.ops import checks
-from server.scheduler import heartbeat
 from server.store import alerts, engine, migrate, processes, totals
 from server.store.models import WAITING, Alert, Game, GameStatus, Heartbeat, Mail, Turn
 from server.web import http
@@ -303,7 +302,7 @@ def _of_health(session: Session, stored: Mapping[str, int], now: datetime) -> It
         "How far the clock of a process is from the database's, at most.",
         processes.largest_difference(session, now),
     )
-    frozen = heartbeat.enforced_until(session, now, settings().tick) is None
+    frozen = processes.enforced_until(session, now, settings().tick) is None
     yield _gauge(
         "byzanz_clock_frozen", "Whether no deadline is enforced, after a jump or in an outage.", frozen
     )
@@ -344,7 +343,7 @@ def _reasons() -> list[str]:
         if migrate.current_revision() != migrate.head_revision():
             return ["the database is not at the latest revision"]
         with engine.reading() as session:
-            silent = heartbeat.is_silent(session, "scheduler", engine.utc_now(), settings().tick)
+            silent = processes.is_silent(session, "scheduler", engine.utc_now(), settings().tick)
     except SQLAlchemyError:  # its message may contain the database URL
         return ["the database does not answer"]
     processes.compare_if_due()

@@ -7,8 +7,9 @@ import gc
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Event
 from types import FrameType
@@ -18,17 +19,79 @@ from babel import Locale
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger as GunicornLogger
+from gunicorn.workers.gthread import ThreadWorker
 from jinja2 import TemplateError
 from sqlalchemy.orm import configure_mappers
+from waitress.channel import HTTPChannel
 from waitress.server import create_server
 
 from server import config, i18n
 from server.config import ConfigError, Settings
 from server.mail.incoming import lmtp
 from server.ops import logs, mail_checks
-from server.ops.slow_clients import MOST_CONNECTIONS, Channel, Worker, is_answered
+from server.ops.checks import is_answered
 from server.scheduler.loop import Scheduler
 from server.store import engine, migrate
+
+# ---- slow clients ----
+
+REQUEST_SECONDS = 30.0
+"""A request must arrive, and its answer must be taken, within this long, however steadily it drips."""
+MOST_CONNECTIONS = 800
+"""Connections that `serve` keeps open at once; a process may usually open 1,024 files."""
+
+
+class Channel(HTTPChannel):
+    """A connection of `serve` that a request cannot keep open by dripping.
+
+    A class of our own, since waitress' `channel_timeout` closes only connections on which nothing moves.
+    """
+
+    def __init__(self, *words: Any, **more: Any) -> None:
+        self._idle_since = time.monotonic()
+        super().__init__(*words, **more)
+
+    def readable(self) -> bool:
+        """Whether to read on; called at least once a second, so that it can also close the connection."""
+        if self.requests:  # being answered
+            self._idle_since = time.monotonic()
+        elif time.monotonic() - self._idle_since > REQUEST_SECONDS:
+            self.will_close = True
+            if self.socket is not None:
+                with suppress(OSError):  # the other end has hung up
+                    self.socket.shutdown(socket.SHUT_RDWR)
+        found: bool = super().readable()
+        return found
+
+
+class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
+    """A process of `web` that stops reading a half-sent request.
+
+    A class of our own, since gunicorn's `timeout` and `keepalive` let such a request keep its thread for good.
+    """
+
+    def __init__(self, *words: Any, **more: Any) -> None:
+        super().__init__(*words, **more)
+        self._began: dict[Any, float] = {}
+
+    def handle(self, conn: Any) -> Any:
+        """Read and answer the next request of a connection."""
+        self._began[conn] = time.monotonic()
+        try:
+            return super().handle(conn)
+        finally:
+            del self._began[conn]
+
+    def murder_pending(self) -> None:
+        """Close connections that have sent nothing, and end the reading of requests that are too slow."""
+        super().murder_pending()
+        for conn, began in list(self._began.items()):
+            if time.monotonic() - began > REQUEST_SECONDS:
+                with suppress(OSError):  # an answer can still be sent
+                    conn.sock.shutdown(socket.SHUT_RD)
+
+
+# ---- servers ----
 
 LOGGER = logging.getLogger(__name__)
 THREADS = 64

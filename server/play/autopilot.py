@@ -13,9 +13,8 @@ from sqlalchemy.orm import Session
 
 from byzanz.record import Cause
 from server.play.game import Table, change_tenure
-from server.play.notes import MISSED, NOBODY
 from server.store import alerts, log, people
-from server.store.facts import Fact
+from server.store.facts import MISSED, NOBODY, Fact
 from server.store.statements import AnyGame, SeatRow
 
 MOST_MISSED = 2

@@ -15,9 +15,9 @@ from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session
 
 from byzanz.record import Cause
-from server.play import notes, positions, running, turns
+from server.play import positions, running, turns
 from server.play.game import Table, lock
-from server.store import outbox, statements
+from server.store import facts, outbox, statements
 from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
@@ -118,7 +118,7 @@ def _go_on(table: Table, turn: TurnRow, now: datetime) -> None:
     if seat.bounces == MOST_STOPS and not table.game.quarantine:
         seat.bounces += 1  # the table is told once
         position = running.position(table)
-        table.append(seat=turn.seat, by=Cause.CLOCK, move="!note", now=now, note=notes.CLOCK_GOES_ON)
+        table.append(seat=turn.seat, by=Cause.CLOCK, move="!note", now=now, note=facts.CLOCK_GOES_ON)
         positions.save(table, position)
 
 

@@ -10,10 +10,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from byzanz import umpire
 from byzanz.record import Cause
-from server.play import autopilot, notes, positions, running, turns
+from server.play import autopilot, positions, running, turns
 from server.play.game import Table
 from server.play.moves import playable_position
 from server.play.running import quarantine_if_broken
+from server.store import facts
 from server.store.engine import reading, transaction
 from server.store.models import Turn
 from server.store.statements import TurnRow
@@ -165,7 +166,7 @@ def give_up(game_id: str, seat: int, question: str, now: datetime) -> int | None
         if moment is None or moment > now or lost.autopilot:
             return None
         position = running.position(table)
-        seq = autopilot.switch_on(table, lost, now, notes.UNREACHED)
+        seq = autopilot.switch_on(table, lost, now, facts.UNREACHED)
         autopilot.request_substitute(table, lost, "lost", now)
         running.advance(table, position, position.state, now)
         return seq

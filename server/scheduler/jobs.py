@@ -23,14 +23,13 @@ from server import play
 from server.accounts import addresses
 from server.community import profiles, reports, results
 from server.errors import Refused
-from server.lobby import open_tables, organiser, rematch, visitors
+from server.lobby import invitations, open_tables, rematch, visitors
 from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.play.positions import NoRules
-from server.scheduler import heartbeat
-from server.store import alerts, outbox, people, submissions, totals
+from server.store import alerts, outbox, people, processes, submissions, totals
 from server.store.engine import reading, truncate_log
 from server.store.models import Game, GameStatus, Seat, Turn
 
@@ -59,7 +58,7 @@ def tick_turns(now: datetime, tick: float) -> int:
         How many seats were played for.
     """
     with reading() as session:
-        until = heartbeat.enforced_until(session, now, tick)
+        until = processes.enforced_until(session, now, tick)
         if until is None:
             return 0
         games = turns.due_games(session, until, DUE_AT_ONCE)
@@ -108,7 +107,7 @@ def tick_unreached(now: datetime, tick: float) -> int:
         How many were put on autopilot.
     """
     with reading() as session:
-        if heartbeat.enforced_until(session, now, tick) is None:
+        if processes.enforced_until(session, now, tick) is None:
             return 0
         hints = turns.unreachable(session, now, DUE_AT_ONCE)
     return sum(_give_up(turn, now) for turn in hints)
@@ -211,7 +210,7 @@ def tick_outbox(now: datetime, sender: deliver.Sender) -> int:
 def tick_digests(now: datetime, tick: float) -> int:
     """Queue the due digests and start the clocks that no digest has started; return how many digests."""
     with reading() as session:
-        enforced = heartbeat.enforced_until(session, now, tick) is not None
+        enforced = processes.enforced_until(session, now, tick) is not None
     if enforced:
         digest.start_overdue_clocks(now)
     return digest.queue_due(now)
@@ -219,7 +218,7 @@ def tick_digests(now: datetime, tick: float) -> int:
 
 def tick_nudges(now: datetime) -> int:
     """Send reminders of unanswered invitations, return how many, and try again addresses that failed for a time."""
-    return sum(_each(lambda: deliverability.retry_due(now) and 0, lambda: organiser.send_nudges(now)))
+    return sum(_each(lambda: deliverability.retry_due(now) and 0, lambda: invitations.send_nudges(now)))
 
 
 def tick_rematches(now: datetime) -> int:
@@ -244,7 +243,7 @@ def tick_addresses(now: datetime, tick: float) -> int:
         How many were carried out, or dropped because nobody confirmed them.
     """
     with reading() as session:
-        until = heartbeat.enforced_until(session, now, tick)
+        until = processes.enforced_until(session, now, tick)
     return sum(_carry_out(person_id, now, until) for person_id in addresses.due(now, until)) if until else 0
 
 
@@ -262,7 +261,7 @@ def _carry_out(person_id: int, now: datetime, until: datetime) -> bool:
 def tick_purge(now: datetime, tick: float) -> int:
     """End old visitors' games and delete old emails unless the clock is in doubt; return how many outgoing ones."""
     with reading() as session:
-        enforced = heartbeat.enforced_until(session, now, tick) is not None
+        enforced = processes.enforced_until(session, now, tick) is not None
     purges = (
         *(receive.purge, profiles.purge, people.purge, visitors.end_old),
         *(reports.purge, submissions.purge, outbox.purge),
@@ -295,8 +294,8 @@ def tick_tables(now: datetime, tick: float) -> int:
         How many tables and readers were concerned.
     """
     with reading() as session:
-        until = heartbeat.enforced_until(session, now, tick)
-    return organiser.tend_open_tables(until) + open_tables.tell(until) if until is not None else 0
+        until = processes.enforced_until(session, now, tick)
+    return invitations.tend_open_tables(until) + open_tables.tell(until) if until is not None else 0
 
 
 def tick_results(now: datetime, tick: float) -> int:
@@ -305,7 +304,7 @@ def tick_results(now: datetime, tick: float) -> int:
     A game that ended after the last moment at which every part was up waits: an outage may still turn out to lie in it.
     """
     with reading() as session:
-        until = heartbeat.enforced_until(session, now, tick)
+        until = processes.enforced_until(session, now, tick)
         games = results.due(session, until, RESULTS_AT_ONCE) if until else ()
     return sum(_count_result(game_id, now) for game_id, _ended_at in games)
 

@@ -16,7 +16,6 @@ from server import play
 from server.config import Settings
 from server.mail.outgoing import deliver, digest
 from server.mail.outgoing.smtp import Transport, parse_mail_url
-from server.scheduler import heartbeat
 from server.scheduler.jobs import (
     steady,
     tick_addresses,
@@ -65,7 +64,7 @@ LOOK_AT_CLOCK = 1.0
 """Seconds between looks whether the clock was set back."""
 
 
-def record_heartbeat(recorder: heartbeat.HeartbeatRecorder, now: datetime, steady: float) -> None:
+def record_heartbeat(recorder: processes.HeartbeatRecorder, now: datetime, steady: float) -> None:
     """Record a heartbeat of one part of the server; once a wrong clock is right, look again at what it delayed."""
     if recorder.record(now, steady):
         _reset_future_times(now)
@@ -75,7 +74,7 @@ def confirm_clock(now: datetime) -> bool:
     """Confirm that the clock is right, so that deadlines are enforced again; False if it was not in doubt."""
     _reset_future_times(now)
     with transaction() as session:
-        return heartbeat.accept_clock(session, now)
+        return processes.accept_clock(session, now)
 
 
 def _reset_future_times(now: datetime) -> None:
@@ -113,13 +112,13 @@ class Scheduler:
         self,
         app: Flask,
         settings: Settings,
-        parts: tuple[str, ...] = heartbeat.PARTS,
+        parts: tuple[str, ...] = processes.PARTS,
         answers: Callable[[], bool] | None = None,
     ) -> None:
         self._app = app
         self._answers = answers
         self._tick = settings.tick
-        self._recorders = [heartbeat.HeartbeatRecorder(part, settings.tick) for part in parts]
+        self._recorders = [processes.HeartbeatRecorder(part, settings.tick) for part in parts]
         self._process = processes.ProcessHeartbeat(parts)
         self._runs_jobs = "scheduler" in parts
         self._server = parse_mail_url(settings.mail_url) if self._runs_jobs else None

@@ -16,7 +16,7 @@ from sqlalchemy import CursorResult, delete, func, literal, select, update
 from sqlalchemy.orm import Session
 
 from server.config import settings
-from server.store import log, mail_kinds, origins, statements
+from server.store import log, mail_kinds, networks, statements
 from server.store.engine import UtcTime, connection_of, insert, reading, transaction
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Mail, MailStatus
@@ -99,7 +99,7 @@ def row(**mail: Unpack[NewMail]) -> dict[str, Any]:
         "created_at": mail["now"],
         "not_before": not_before,
         "counts_at": not_before if counts else None,
-        "origin": (mail.get("origin") or origins.current()) if counts else None,
+        "origin": (mail.get("origin") or networks.current()) if counts else None,
         "game_id": mail.get("game_id"),
         "seat": mail.get("seat"),
         "seq": mail.get("seq"),
@@ -255,8 +255,8 @@ def reset_future_times(session: Session, now: datetime) -> None:
 
 def details(mail: AnyMail) -> dict[str, Any]:
     """Return the data that was given to `enqueue`."""
-    found = json.loads(mail.details)
-    return found if isinstance(found, dict) else {}
+    found: dict[str, Any] = json.loads(mail.details)
+    return found
 
 
 def _mark(session: Session, mail: AnyMail, **values: Any) -> bool:

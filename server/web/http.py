@@ -25,6 +25,7 @@ from flask_wtf.csrf import CSRFProtect
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 from werkzeug.sansio.utils import get_host
+from werkzeug.wrappers import Response
 
 from byzanz.moves import RulesError
 from server import i18n
@@ -370,3 +371,29 @@ def unknown_link(token: str) -> NoReturn:
         fresh=True,
     )
     abort(make_response(page))
+
+
+# ---- links with something more at their end ----
+# Mail programs and people pass them on like this: they lead to the clean address.
+
+_TAIL = re.compile(
+    r"(?:[.,;:!*)\]}>'\"]|%(?:0[AD]|2[0279AC]|3[BE]|5D|7D|C2%A0|E2%80%(?:8B|9[CD]|A6)))+", re.IGNORECASE
+)
+
+
+def init_link_tails(app: Flask) -> None:
+    """Redirect GET and HEAD of such a link, of every kind that there is."""
+    app.before_request(_redirect)
+
+
+def _redirect() -> Response | None:
+    request = flask.request
+    if request.method not in ("GET", "HEAD") or request.path.split("/", 2)[1] not in links.PATHS.values():
+        return None
+    path = links.clean_path(request.path)
+    query = request.query_string.decode("ascii", "replace")
+    paired = "%3C" in query.upper() or "<" in query
+    kept = query if paired else re.sub(rf"(?:{_TAIL.pattern})$", "", query, flags=re.IGNORECASE)
+    if path is None or (path == request.path and kept == query):
+        return None
+    return flask.redirect(f"{request.script_root}{path}{'?' if kept else ''}{kept}", 302)

@@ -14,7 +14,6 @@ from werkzeug.exceptions import HTTPException
 from server import i18n
 from server.accounts import login
 from server.i18n import DEFAULT, NAMES
-from server.play import notes
 from server.store import facts, links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import LinkPurpose, Person
@@ -57,7 +56,7 @@ def init_app(app: Flask) -> None:
     babel.domain_instance = i18n.DOMAIN
     # Forget the locale of the previous request: an app context may outlive a request.
     app.before_request(flask_babel.refresh)
-    app.jinja_env.filters |= {"note": notes.translated, "sentence": facts.sentence}
+    app.jinja_env.filters |= {"note": facts.translated, "sentence": facts.sentence}
     app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.current_language, **i18n.TEMPLATES}
 
 

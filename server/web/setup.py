@@ -16,20 +16,9 @@ from server.config import settings
 from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken, on_hold
-from server.store import engine, origins, processes
-from server.web import (
-    assets,
-    http,
-    link_tails,
-    locale,
-    plain_games,
-    profiles,
-    sprites,
-    stylesheet,
-    submissions,
-    templating,
-)
-from server.web.account import account, feeds, moving, unsubscribe
+from server.store import engine, networks, processes
+from server.web import assets, http, locale, plain_games, profiles, submissions, templating
+from server.web.account import account, feeds, unsubscribe
 from server.web.api import games as api
 from server.web.game import pages, verify
 from server.web.http import (
@@ -45,34 +34,27 @@ from server.web.http import (
     sentence_if_unsure,
     zone_name,
 )
-from server.web.lobby import about, joining, lobby, tables, trials
+from server.web.lobby import home, new_game, open_tables, visitors
 from server.web.lobby import invitations as lobby_invitations
-from server.web.lobby import offers as lobby_offers
 from server.web.moderation import game
-from server.web.seat import leave, orders, talk, turn
+from server.web.seat import leave, orders, turn
 
 LOGGER = logging.getLogger(__name__)
 BLUEPRINTS = (
-    lobby.blueprint,
+    new_game.blueprint,
     lobby_invitations.blueprint,
-    joining.blueprint,
-    tables.blueprint,
-    lobby_offers.blueprint,
-    about.blueprint,
-    trials.blueprint,
+    open_tables.blueprint,
+    home.blueprint,
+    visitors.blueprint,
     locale.blueprint,
     account.blueprint,
     unsubscribe.blueprint,
     turn.blueprint,
-    talk.blueprint,
     feeds.blueprint,
-    moving.blueprint,
     orders.blueprint,
     leave.blueprint,
     pages.blueprint,
-    sprites.blueprint,
     assets.blueprint,
-    stylesheet.blueprint,
     verify.blueprint,
     game.blueprint,
     profiles.blueprint,
@@ -111,11 +93,11 @@ def init_app(app: Flask) -> None:
     """Register pages, error pages and security headers."""
     # No redirects to canonical URLs: they would lead to whatever host a request claims.
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
-    link_tails.init_app(app)
+    http.init_link_tails(app)
     app.before_request(_check_clock)
     app.before_request(engine.begin_request)
-    app.before_request(lambda: origins.begin(http.networks()))
-    app.teardown_request(lambda _error: origins.end())
+    app.before_request(lambda: networks.begin(http.networks()))
+    app.teardown_request(lambda _error: networks.end())
     csrf.init_app(app)
     init_limits(app)
     submissions.init_app(app)
@@ -130,9 +112,7 @@ def init_app(app: Flask) -> None:
     pages.init_app(app)
     templating.init_once(app)
     submissions.init_drawn(app)
-    sprites.init_app(app)
     assets.init_app(app)
-    stylesheet.init_app(app)
     locale.init_waiting(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
@@ -158,7 +138,7 @@ def _security_headers(response: Response) -> Response:
     if response.mimetype == "text/html":  # to others they mean nothing
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
-    if flask.request.endpoint not in about.INDEXED:
+    if flask.request.endpoint not in home.INDEXED:
         response.headers.setdefault("X-Robots-Tag", "noindex")
     if response.status_code in RETRY_AFTER:
         response.headers.setdefault("Retry-After", str(retry_after(response.status_code)))

@@ -182,13 +182,13 @@ LOGGER = logging.getLogger(__name__)
 
 OWN = {
     "turn.move": "the log holds the request id",
-    "talk.say": "the words hold the request id",
+    "turn.say": "the words hold the request id",
     "api.move": "the log holds the request id",
     "api.say": "the words hold the request id",
     "api.leave_order": "clients send no id; the same order is refused while it stands",
     "api.again": "there is one next game",
     "leave.play_again": "there is one next game",
-    "trials.keep": "the second press leads to the seat of the first",
+    "visitors.keep": "the second press leads to the seat of the first",
     "moderation.act": "it is refused once the game has moved on since the preview",
     "account.redeem": "a link signs in once",
 }
@@ -209,7 +209,7 @@ SETS = {
     "profiles.block_player": "blocks somebody",
     "account.delete_account": "deletes an account",
     "moving.change do=stop": "stops a change of address",
-    "moving.object_to": "stops a change of address",
+    "account.object_to": "stops a change of address",
     "invitations.refuse_all": "allows invitations or not",
     "invitations.act do=list": "lists the game",
     "invitations.act do=unlist": "ends that",
@@ -219,14 +219,14 @@ SETS = {
     "invitations.act do=end": "ends that",
     "invitations.act do=pace": "sets the time control",
     "locale.choose": "chooses a language",
-    "trials.dismiss": "hides an explanation",
+    "visitors.dismiss": "hides an explanation",
     "turn.mail_again": "confirms an address",
-    "talk.note": "saves the notes",
+    "turn.note": "saves the notes",
     "leave.leave": "gives up a seat, or switches the autopilot",
     "leave.offer": "offers a seat, or ends that",
     "unsubscribe.refuse_player_news": "stops or resumes emails about players",
     "unsubscribe.unsubscribe": "sets which emails are sent",
-    "tables.stop": "ends a subscription",
+    "open_tables.stop": "ends a subscription",
     "moderation.desk.clear": "closes an alert",
     "moderation.desk.mend": "confirms an address",
     "moderation.preview": "shows what an act would do",
@@ -234,13 +234,13 @@ SETS = {
 }
 """Forms that set a state: sent twice, it is the same, and sent later from an old page, it is wanted again."""
 ASKS = {
-    "lobby.fresh_link": "a link by email",
+    "home.fresh_link": "a link by email",
     "account.ask_link": "a link by email",
-    "joining.ask_link": "a link by email",
+    "invitations.ask_link": "a link by email",
     "moving.change do=mail": "a link by email",
-    "offers.ask_link": "a link by email",
+    "open_tables.ask_link": "a link by email",
     "turn.mail_games": "links by email",
-    "trials.ask_to_keep": "a link by email",
+    "visitors.ask_to_keep": "a link by email",
 }
 """Forms that ask for an email: asked again, it is wanted again, within the limits of the outbox."""
 _KNOWN = frozenset((*OWN, *SETS, *ASKS))

@@ -69,7 +69,7 @@ def test_no_list_shows_a_hidden_card(worlds: Worlds, monkeypatch: pytest.MonkeyP
         calls = [*lists(worlds.one)]
         assert len(calls) > 20
         assert not [str(call) for call in calls if differs(worlds, call)]
-    monkeypatch.setattr("server.web.lobby.tables.PUBLIC", "all")
+    monkeypatch.setattr("server.web.lobby.open_tables.PUBLIC", "all")
     assert differs(worlds, Call("GET", f"/take/{worlds.one.game_id}/0", "Sam")), "a hand would be found"
 
 

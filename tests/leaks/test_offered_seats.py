@@ -60,7 +60,7 @@ def found_id(worlds: Worlds) -> str:
 def test_a_hand_on_that_page_would_be_found(
     worlds: Worlds, ready: dict[str, list[Kept]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.web.lobby.tables.PUBLIC", "all")
+    monkeypatch.setattr("server.web.lobby.open_tables.PUBLIC", "all")
     differ = 0
     for found, one, other in ready["byzanz"]:
         worlds.one.open(one, found)

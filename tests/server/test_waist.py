@@ -158,9 +158,8 @@ READS = {"entries", "by_request", "redact_entries", "open_choices", "redact_reco
 ACTS = {
     "mail/incoming/commands.py": "counts the entries between a move and the next turn",
     "ops/doctor.py": "compares the head of a game with its log",
-    "web/moderation/desk.py": "lists the acts of moderators for moderators",
+    "web/moderation/desk.py": "lists the acts of moderators for moderators, and finds when a game last went on",
     "web/moderation/game.py": "finds a moderator's own looks",
-    "web/moderation/issues.py": "finds when a game last went on",
 }
 """Modules that may read rows of `Entry` for what no player has to be shown, and why."""
 

@@ -23,8 +23,8 @@ from server import create_app
 from server.demo import Inbox, free_port
 from server.mail.outgoing.smtp import Transport, parse_mail_url
 from server.play import history
-from server.scheduler import heartbeat, jobs, loop
-from server.store import engine, log, models
+from server.scheduler import jobs, loop
+from server.store import engine, log, models, processes
 from tests.conftest import NOW, settings
 from tests.support.servers import below, serving
 
@@ -57,8 +57,8 @@ class LiveServer:
         """Run one tick of the scheduler, sending emails over real SMTP."""
         now = engine.utc_now()
         with self.app.app_context():
-            for part in heartbeat.PARTS:
-                loop.record_heartbeat(heartbeat.HeartbeatRecorder(part, TICK), now, now.timestamp())
+            for part in processes.PARTS:
+                loop.record_heartbeat(processes.HeartbeatRecorder(part, TICK), now, now.timestamp())
             jobs.tick_turns(now, TICK)
             jobs.tick_reminders(now)
             with Transport(parse_mail_url(self.inbox.url), "byzanz.test") as transport:

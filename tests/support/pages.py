@@ -24,7 +24,7 @@ from server import i18n
 from server.accounts import login
 from server.store import engine, links, outbox
 from server.store.models import BrowserSession, Link, Mail, Person
-from server.web import sprites
+from server.web import assets
 
 
 class Browser(FlaskClient):
@@ -358,7 +358,7 @@ class Marked:
 def mark(patch: pytest.MonkeyPatch) -> None:
     """Put brackets around every translated text of a page until the patch is undone; no drawing is kept from then."""
     patch.setattr(i18n.Domain, "get_translations", lambda _self, _slug="": Marked())
-    patch.setattr(sprites, "_drawings", lambda _slug, _language: ("", "00000000"))
+    patch.setattr(assets, "_drawings", lambda _slug, _language: ("", "00000000"))
 
 
 def forgotten(page: Page, data: re.Pattern[str]) -> list[str]:

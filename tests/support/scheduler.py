@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from server.mail.outgoing.smtp import Transport
-from server.scheduler import heartbeat, jobs, loop
+from server.scheduler import jobs, loop
+from server.store import processes
 from tests.conftest import NOW
 from tests.support.games import TICK
 
@@ -50,7 +51,7 @@ class Machine:
         self.start()
 
     def start(self) -> None:
-        self.recorders = [heartbeat.HeartbeatRecorder(part, TICK) for part in heartbeat.PARTS]
+        self.recorders = [processes.HeartbeatRecorder(part, TICK) for part in processes.PARTS]
 
     def send_heartbeats(self) -> None:
         for recorder in self.recorders:

@@ -88,9 +88,9 @@ def oblivious() -> None:
 
 def credulous() -> None:
     """Trust the machine's clock whatever it shows (promise 5)."""
-    from server.scheduler import heartbeat
+    from server.store import processes
 
-    heartbeat.HeartbeatRecorder._clock_jumped = lambda *_beat: False  # type: ignore[method-assign]
+    processes.HeartbeatRecorder._clock_jumped = lambda *_beat: False  # type: ignore[method-assign]
 
 
 def deaf() -> None:

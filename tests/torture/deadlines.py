@@ -117,11 +117,12 @@ def _app(breaks: str | None) -> Any:
 
 def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
     """Do what a scheduler does, repeatedly, and write the heartbeats of the web too."""
-    from server.scheduler import heartbeat, jobs, loop
+    from server.scheduler import jobs, loop
+    from server.store import processes
 
     with _app(breaks):
         jobs.DUE_AT_ONCE = AT_ONCE
-        recorders = [heartbeat.HeartbeatRecorder(part, BEAT) for part in heartbeat.PARTS]
+        recorders = [processes.HeartbeatRecorder(part, BEAT) for part in processes.PARTS]
         while True:
             for recorder in recorders:
                 loop.record_heartbeat(recorder, clock.now(), clock.steady())
@@ -132,10 +133,11 @@ def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
 
 def _drain(clock: Time, path: Path, breaks: str | None) -> int:
     """Tick at one time until nothing is played any more, and record that time; return 1 if there is no end to it."""
-    from server.scheduler import heartbeat, jobs, loop
+    from server.scheduler import jobs, loop
+    from server.store import processes
 
     with _app(breaks):
-        recorders = [heartbeat.HeartbeatRecorder(part, BEAT) for part in heartbeat.PARTS]
+        recorders = [processes.HeartbeatRecorder(part, BEAT) for part in processes.PARTS]
         now, steady = clock.now(), clock.steady()
         for _ in range(MANY_TICKS):
             for recorder in recorders:

@@ -156,7 +156,7 @@ class World:
 
     def _fall(self) -> None:
         """Stop processes; when all are down, skip the time."""
-        from server.scheduler import heartbeat
+        from server.store import processes
 
         if not self.away and self.draw.random() < self._odds("away", AWAY):
             which = self.draw.choice((["web"], ["scheduler"], ["web", "scheduler"], ["web", "scheduler"]))
@@ -166,19 +166,20 @@ class World:
                 self.true = max(self.away.values())
         for part in [part for part, until in self.away.items() if until <= self.true]:
             del self.away[part]
-        for part in heartbeat.PARTS:
+        for part in processes.PARTS:
             if part not in self.recorders or (part not in self.away and self.draw.random() < RESTART):
-                self.recorders[part] = heartbeat.HeartbeatRecorder(part, BEAT)
+                self.recorders[part] = processes.HeartbeatRecorder(part, BEAT)
 
     def _beat(self) -> None:
-        from server.scheduler import heartbeat, loop
+        from server.scheduler import loop
+        from server.store import processes
 
         for part in [part for part in self.recorders if part not in self.away]:
             last = self.last.get(part, self.true)
             if self.true - last > STEP:
                 self.noted.write("down", part=part, since=last.isoformat(), to=self.true.isoformat())
                 if self.draw.random() < 0.5:  # it was restarted; otherwise the machine has slept
-                    self.recorders[part] = heartbeat.HeartbeatRecorder(part, BEAT)
+                    self.recorders[part] = processes.HeartbeatRecorder(part, BEAT)
             loop.record_heartbeat(self.recorders[part], self.now, self.steady)
             self.last[part] = self.true
 

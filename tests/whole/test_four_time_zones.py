@@ -26,8 +26,8 @@ from server import create_app, play
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver
 from server.play import clock, positions, running, turns
-from server.scheduler import heartbeat, jobs
-from server.store import engine, log
+from server.scheduler import jobs
+from server.store import engine, log, processes
 from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
 from server.web.http import format_moment
 from tests.conftest import Table, settings
@@ -117,7 +117,7 @@ class Watch:
     def ticks(self) -> None:
         """Do everything that the server does at one time."""
         with engine.transaction() as session:
-            for part in heartbeat.PARTS:
+            for part in processes.PARTS:
                 row = session.get(Heartbeat, part)
                 if row is None:
                     session.add(Heartbeat(part=part, at=self.now))

@@ -15,7 +15,7 @@ import byzanz
 import server
 from byzanz.moves import RulesError
 from server.errors import Refused
-from server.play.notes import KEPT
+from server.store.facts import KEPT
 
 ROOT = Path(__file__).parents[2]
 KEEPING = {"kept": (1,), "OrderAnswer": (2,)}

@@ -14,7 +14,7 @@ from babel.messages import Catalog
 
 from server import i18n
 from server.i18n import DEFAULT, NAMES
-from server.play.notes import KEPT
+from server.store.facts import KEPT
 from tests.words import __main__ as words
 from tests.words import found
 from tests.words.catalogues import faults, missing, read, update

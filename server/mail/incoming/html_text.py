@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from server.mail.incoming.lines import asks
+from server.mail.text import asks
 
 RULE = "_" * 32
 """The line that stands for a horizontal rule, and for what a mail program marks as the beginning of a quote."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.mail.incoming.lines import normalize_line, says_something, visible
+from server.mail.text import normalize_line, says_something, visible
 
 LONGEST_CLOSING, LONGEST_ADDED = 50, 100
 """Characters of a line that closes a mail, and of one that a program adds."""

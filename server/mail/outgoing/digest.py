@@ -19,7 +19,7 @@ from byzanz import games
 from byzanz.record import Cause
 from server import play
 from server.config import zones
-from server.mail.outgoing import said
+from server.mail.outgoing import talk
 from server.mail.text import one_line
 from server.play import clock, positions, turns
 from server.play.positions import Broken
@@ -234,9 +234,9 @@ def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Tim
     }
 
 
-def _said(session: Session, game: Game, seat: Seat) -> said.Talk:
+def _said(session: Session, game: Game, seat: Seat) -> talk.Talk:
     """Return what was said at a table since the reader's own last move."""
-    if seat.person is None or not said.is_wanted(game, seat.person):
-        return said.Talk()
+    if seat.person is None or not talk.is_wanted(game, seat.person):
+        return talk.Talk()
     last_own = log.last_move(session, game.id, seat.seat, (Cause.PLAYER, Cause.BOT))
-    return said.since(session, game, seat.person, last_own)
+    return talk.since(session, game, seat.person, last_own)

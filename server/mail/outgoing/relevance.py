@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from server import play
 from server.community import blocks
 from server.config.zones import zone_of
-from server.mail.outgoing import said
+from server.mail.outgoing import talk
 from server.play import clock
 from server.play.game import Table, load
 from server.store import mail_kinds, outbox
@@ -225,7 +225,7 @@ def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> Fact | N
 def _is_talk_news(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
     if rows.person.talk != "once":
         return Fact("no_talk")
-    return None if said.news(session, rows.mail) else Fact("words_read")
+    return None if talk.news(session, rows.mail) else Fact("words_read")
 
 
 CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {

@@ -20,17 +20,17 @@ from byzanz.rules import PUBLIC
 from server import i18n
 from server.config import settings
 from server.config.zones import zone_of
-from server.mail.outgoing import digest, relevance, said
+from server.mail.outgoing import digest, relevance, talk
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, lengths, notes, positions, standing_orders, turns
+from server.play import history, lengths, positions, standing_orders, turns
 from server.play.game import Table
 from server.store import facts, links, log, mail_kinds, outbox
 from server.store.models import Game, Link, LinkPurpose, Person, Rematch, Seat, SeatStatus
 from server.store.statements import AnyGame, AnyMail, AnyPerson, LinkRow
 
 ANSWER_WITHIN = timedelta(days=2)
-"""How soon an invitation asks for an answer: then comes the reminder (`NUDGE_AFTER` of server/lobby/organiser.py)."""
+"""How soon an invitation asks for an answer: then comes the reminder (`NUDGE_AFTER` of server/lobby/invitations.py)."""
 
 
 def ending(table: Table, scores: Sequence[int]) -> dict[str, Any]:
@@ -274,7 +274,7 @@ def template_context(
         context["until"] = datetime.fromisoformat(context["details"]["until"])
     context |= _merged(session, rows, context, mail_links)
     return context | {
-        "table_talk": said.in_mail(session, rows.mail, rows.game, rows.seat, rows.person, context)
+        "table_talk": talk.in_mail(session, rows.mail, rows.game, rows.seat, rows.person, context)
     }
 
 
@@ -339,7 +339,7 @@ def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
 
 def _details(mail: AnyMail) -> dict[str, Any]:
     details = outbox.details(mail)
-    if mail.kind == "refused" and isinstance(details.get("error"), dict):  # an older version kept a text
+    if mail.kind == "refused":
         details["error"] = facts.sentence(facts.read(details["error"]))
     if "again" in details:
         details["again"] = datetime.fromisoformat(details["again"])
@@ -500,4 +500,4 @@ def _entries(
 
 
 def _in_one_line(entry: record.Entry) -> record.Entry:
-    return replace(entry, note=one_line(notes.translated(entry.note))) if entry.note else entry
+    return replace(entry, note=one_line(facts.translated(entry.note))) if entry.note else entry

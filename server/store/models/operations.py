@@ -172,7 +172,7 @@ class Mail(Base):
     counts_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When it counts among the emails that strangers may have caused; None: its kind does not count, or no more."""
     origin: Mapped[str | None] = mapped_column(String(40), default=None)
-    """The networks of the visitor who caused it (`server/store/origins.py`), while it counts."""
+    """The networks of the visitor who caused it (`server/store/networks.py`), while it counts."""
     delete_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When this row may be deleted; None while it waits, and until a month after its game has ended."""
 

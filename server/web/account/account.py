@@ -13,11 +13,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import i18n, validation
-from server.accounts import absences, login, personal_data
+from server.accounts import absences, addresses, login, personal_data
 from server.community import blocks, profiles, reliability, talk
 from server.community import talk as community_talk
 from server.config import settings
-from server.errors import InvalidInput, Refused
+from server.errors import InvalidInput, NoSuchLink, Refused
 from server.lobby import notify
 from server.lobby import settings as lobby_settings
 from server.mail import subscriptions
@@ -29,6 +29,8 @@ from server.validation import whole_number
 from server.web import locale, submissions
 from server.web.http import GAME_ID, browser, csrf, limiter, unknown_link
 from server.web.templating import time_of_day
+
+blueprint = Blueprint("account", __name__)
 
 BROWSERS = {
     "Edge": r"Edg[eA]?/|EdgiOS/",
@@ -61,7 +63,6 @@ def browser_name(user_agent: str) -> str:
 
 # ---- signing in and settings ----
 
-blueprint = Blueprint("account", __name__)
 SEAT_PAGE = re.compile(f"/t/({links.TOKEN.pattern})(?:/|$)")
 """The path of a page of a seat."""
 
@@ -122,15 +123,15 @@ def redeem(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = links.find_any(session, LinkPurpose.SIGNIN, token) or unknown_link(token)
         if _has_signed_in(session, link):
-            return flask.redirect(url_for("lobby.index"), 303)
+            return flask.redirect(url_for("home.index"), 303)
     flask.current_app.extensions["csrf"].protect()
     person = login.redeem(token, utc_now(), login.this_browser()) or unknown_link(token)
     table, seat = flask.session.get(login.TABLE_KEY), flask.session.get(login.SEAT_KEY)
     login.sign_in(person.id, browser_name(flask.request.user_agent.string), utc_now(), link=token)
     locale.save_language()
-    back = url_for("joining.free_seat", game_id=table) if table else url_for("lobby.index")
+    back = url_for("invitations.free_seat", game_id=table) if table else url_for("home.index")
     if table and seat is not None:
-        back = url_for("offers.show", game_id=table, number=seat)
+        back = url_for("open_tables.offered_seat", game_id=table, number=seat)
     return flask.redirect(back, 303)
 
 
@@ -138,7 +139,7 @@ def redeem(token: str) -> ResponseReturnValue:
 def sign_out() -> ResponseReturnValue:
     """Sign this browser out."""
     login.sign_out()
-    return flask.redirect(url_for("lobby.index"), 303)
+    return flask.redirect(url_for("home.index"), 303)
 
 
 @blueprint.after_app_request
@@ -435,3 +436,145 @@ def delete_account() -> ResponseReturnValue:
 def deleted() -> ResponseReturnValue:
     """Say that the account is deleted."""
     return render_template("account/deleted.html")
+
+
+# ---- another address ----
+# Asking for it, and the pages behind the links in both mailboxes. Viewing a page changes nothing, since machines open
+# mailed links, too.
+
+
+@blueprint.get("/account/address")
+def change_form() -> ResponseReturnValue:
+    """Show the change that waits, and the form for another address to those who have just signed in."""
+    return _change_page(None)
+
+
+def _change_page(refusal: Refused | None) -> ResponseReturnValue:
+    now = utc_now()
+    with reading() as session:
+        me = login.signed_in(session)
+        if me is None:
+            return flask.redirect(url_for("account.sign_in"), 303)
+        change = addresses.of_person(session, me.id, now)
+        page = render_template(
+            "account/address.html",
+            me=me,
+            change=change,
+            not_before=addresses.not_before(change) if change else None,
+            recent=login.is_recent(now),
+            minutes=login.RECENT.seconds // 60,
+            address=flask.request.form.get("address", ""),
+            refusal=refusal,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
+        )
+    return page, refusal.status if refusal else 200
+
+
+@blueprint.post("/account/address")
+@limiter.limit("10/minute")
+def change_address() -> ResponseReturnValue:
+    """Ask for another address right after signing in, stop the change, or get a link to sign in again."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for("account.sign_in"), 303)
+    match form.get("do"):
+        case "mail":
+            login.mail_sign_in_again(me.id, now, i18n.current_language())
+            return render_template("account/link_sent.html")
+        case "stop":
+            addresses.stop(me.id, now)
+        case "ask" if login.is_recent(now):
+            try:
+                addresses.ask(me.id, form.get("address", ""), now, i18n.current_language())
+            except Refused as refusal:
+                return _change_page(refusal)
+        case _:
+            flask.abort(400)
+    return flask.redirect(url_for(".show"), 303)
+
+
+@blueprint.get("/c/<token>")
+def confirm_form(token: str) -> ResponseReturnValue:
+    """Show the reader of a new address what confirming it does; they alone learn whether it has an account."""
+    return _link_page(LinkPurpose.MOVE, token, None)
+
+
+@blueprint.post("/c/<token>")
+@limiter.limit("30/minute")
+def confirm(token: str) -> ResponseReturnValue:
+    """Confirm a new address, or stop the change."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        me = login.signed_in(session)
+    try:
+        match form.get("do"):
+            case "confirm" | "join" as do:
+                addresses.confirm(
+                    token,
+                    now,
+                    signed_in=me.id if me else None,
+                    join=do == "join",
+                    other_handle=form.get("handle") == "other",
+                )
+            case "stop":
+                addresses.stop_by_link(LinkPurpose.MOVE, token, now)
+            case _:
+                return _unclear_link(LinkPurpose.MOVE, token)
+    except NoSuchLink:
+        return _link_page(LinkPurpose.MOVE, token, None)
+    except Refused as refusal:
+        return _link_page(LinkPurpose.MOVE, token, refusal)
+    return flask.redirect(url_for(".confirm_form", token=token), 303)
+
+
+@blueprint.get("/x/<token>")
+def object_form(token: str) -> ResponseReturnValue:
+    """Show the reader of the old address the button that stops the change."""
+    return _link_page(LinkPurpose.OBJECT, token, None)
+
+
+@blueprint.post("/x/<token>")
+@limiter.limit("30/minute")
+def object_to(token: str) -> ResponseReturnValue:
+    """Stop the change and sign out every browser; nobody needs to be signed in for it."""
+    if flask.request.form.get("do") != "stop":
+        return _unclear_link(LinkPurpose.OBJECT, token)
+    try:
+        addresses.stop_by_link(LinkPurpose.OBJECT, token, utc_now())
+    except NoSuchLink:
+        return _link_page(LinkPurpose.OBJECT, token, None)
+    return flask.redirect(url_for(".object_form", token=token), 303)
+
+
+def _unclear_link(purpose: LinkPurpose, token: str) -> ResponseReturnValue:
+    """Answer a form without a known button: a dead link as such, else as a form that was incomplete."""
+    with reading() as session:
+        if not addresses.has_ended(session, purpose, token):
+            unknown_link(token)
+    flask.abort(400)
+
+
+def _link_page(purpose: LinkPurpose, token: str, refusal: Refused | None) -> ResponseReturnValue:
+    with reading() as session:
+        pending = addresses.by_link(session, purpose, token, utc_now())
+        if pending is None and not addresses.has_ended(session, purpose, token):
+            unknown_link(token)
+        me = login.signed_in(session)
+        here = pending is not None and me is not None and me.id == pending.person.id
+        own = pending is not None and (here or purpose == LinkPurpose.OBJECT)
+        page = render_template(
+            f"account/{'confirm' if purpose == LinkPurpose.MOVE else 'object'}_address.html",
+            token=token,
+            pending=pending,
+            here=here,
+            zone=(pending.person.time_zone if pending is not None and own else None) or "UTC",
+            refusal=refusal,
+        )
+    return page, refusal.status if refusal else 200
+
+
+# They work without cookies: they are authorised by the token in the URL.
+csrf.exempt(confirm)
+csrf.exempt(object_to)

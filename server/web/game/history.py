@@ -17,6 +17,8 @@ from byzanz.charts import Heading
 from byzanz.record import Cause
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
+from server.community import talk
+from server.community.talk import Said
 from server.config import zones
 from server.errors import BadRequest
 from server.play import history, positions, standing_orders
@@ -304,3 +306,55 @@ def _seq(query: Mapping[str, str], name: str, most: int) -> int | None:
 
 def _choice(text: str, known: Iterable[str]) -> str:
     return text if text in known else ""
+
+
+# ---- table talk between the entries ----
+# Each word stands after the entry at which it was said.
+
+MOST = 60
+"""The most words on one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordLine:
+    """Something said, for one reader.
+
+    Args:
+        when: it was said, short and in the reader's time zone.
+    """
+
+    said: Said
+    when: str
+
+
+def talk_lines(session: Session, game: AnyGame, reader_id: int, zone: str) -> list[WordLine]:
+    """Return what the reader of a seat's history may read, oldest first; nothing in a game without talk."""
+    return [] if game.trial else dated(talk.words(session, game.id, reader_id), zone)
+
+
+def dated(said: Iterable[Said], zone: str) -> list[WordLine]:
+    """Return what was said with its times in a time zone."""
+    return [WordLine(each, short(each.at, zone)) for each in said]
+
+
+def woven(entries: Sequence[HistoryLine], words: Sequence[WordLine]) -> list[HistoryLine | WordLine]:
+    """Return both in one order: each word after the entry at which it was said.
+
+    Args:
+        entries, words: the oldest first.
+    """
+    placed: list[tuple[int, HistoryLine | WordLine]] = [(line.entry.seq, line) for line in entries]
+    placed += [(word.said.seq, word) for word in words]
+    return [line for _seq, line in sorted(placed, key=lambda each: each[0])]
+
+
+def weave(context: dict[str, Any], words: Sequence[WordLine]) -> None:
+    """Put the newest words into a page of the whole history, which `history.page_context` gives; filters hide them."""
+    shown = {line.entry.seq for line in context["lines"]}
+    fitting = [word for word in words if context["whole"] and word.said.seq in shown][-MOST:]
+    context["talked"] = bool(fitting)
+    for part in context["parts"] if fitting else ():
+        for number, (heading, section) in enumerate(part.sections):
+            seqs = {line.entry.seq for line in section}
+            said = [word for word in fitting if word.said.seq in seqs]
+            part.sections[number] = (heading, woven(section, said))

@@ -36,7 +36,7 @@ from server.store import links, log
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Rematch
 from server.store.statements import AnyGame
-from server.web.game import charts, history, mail_log, talk
+from server.web.game import charts, history, mail_log
 from server.web.game.charts import short_names
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
 
@@ -169,7 +169,7 @@ def seat_history(token: str) -> ResponseReturnValue:
         here = url_for(".seat_history", token=token)
         back = url_for("turn.show", token=token)
         own = mail_log.of_seat(session, access.seat, zone)
-        said = talk.lines(session, access.game, access.link.person_id, zone)
+        said = history.talk_lines(session, access.game, access.link.person_id, zone)
         return _history(session, access.game, access.seat.seat, zone, here, back, own, said, token)
 
 
@@ -209,7 +209,7 @@ def _history(
     here: str,
     back: str,
     items: Sequence[mail_log.MailLogItem] = (),
-    said: Sequence[talk.WordLine] = (),
+    said: Sequence[history.WordLine] = (),
     token: str | None = None,
 ) -> ResponseReturnValue:
     if game.quarantine:
@@ -220,7 +220,7 @@ def _history(
     except Refused as error:
         return error_page(400, _("Entry not found"), refusal_text(error), back=here)
     beside = mail_log.by_entry(context, items)
-    talk.weave(context, said)
+    history.weave(context, said)
     me = viewer if isinstance(viewer, int) else None
     return render_template("game/history.html", back=back, beside=beside, me=me, token=token, **context)
 

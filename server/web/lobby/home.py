@@ -1,20 +1,40 @@
-"""The games of a signed-in person, as their home page lists them."""
+"""The home page with one's games, the rules, and what is said about this server."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from email.utils import parseaddr
 
-from flask import url_for
+import flask
+from flask import Blueprint, Response, render_template, url_for
+from flask.typing import ResponseReturnValue
+from flask_babel import gettext as _
 from sqlalchemy import ColumnElement, Row, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, selectinload
 
+from byzanz import games
+from byzanz.games import rules_of
+from byzanz.moves import BadSetup
+from byzanz.rules import PUBLIC
+from server import config, i18n, validation
+from server.accounts import login
+from server.community import blocks
+from server.config import settings
+from server.lobby import open_tables
+from server.mail.incoming import receive
 from server.play import turns
 from server.play.turns import Times
-from server.store import links, log
+from server.store import links, log, outbox
+from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Standing, Turn
+from server.web.http import csrf, error_page, limiter
+
+blueprint = Blueprint("home", __name__)
+
+# ---- one's games ----
 
 ALIVE = (GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING)
 """The states of games that are listed."""
@@ -159,7 +179,7 @@ def _entry_url(
         and game.status == GameStatus.INVITING
         and game.listed
     ):
-        return url_for("joining.free_seat", game_id=game.id)  # who joined there was not invited
+        return url_for("invitations.free_seat", game_id=game.id)  # who joined there was not invited
     return url_for("game.show", game_id=game.id) if playing else None
 
 
@@ -176,3 +196,140 @@ def _live_links(session: Session, me: Person) -> Mapping[tuple[str | None, str],
         .order_by(Link.id)
     )
     return {(link.game_id, link.purpose): link for link in session.scalars(query)}
+
+
+# ---- the home page, the rules, and fresh links for dead ones ----
+
+FEW = 5
+"""Open tables that the home page shows."""
+MOST_LISTED = 50
+"""Running games that the home page lists at most."""
+
+
+@blueprint.get("/")
+def index() -> ResponseReturnValue:
+    """Show the home page, with the games of the signed-in person."""
+    with reading() as session:
+        me = login.signed_in(session)
+        own = own_games(session, me) if me else []
+        seen = ~blocks.hides(session, me.id if me else None)
+        return render_template(
+            "lobby/lobby.html",
+            me=me,
+            base_url=settings().base_url,
+            own_games=own,
+            finished=finished_games(session, me) if me else (),
+            now=utc_now(),
+            awaiting=sum(entry.awaited for entry in own),
+            games=config.offered_games(),
+            titles={rules.slug: rules.title for rules in games.latest()},
+            open_tables=open_tables.open_tables(
+                session, open_tables.Wanted(), me.id if me else None, most=FEW
+            )[0],
+            running=_listed(session, Game.status == GameStatus.RUNNING, seen, *not_of(me)),
+        )
+
+
+def _listed(session: Session, *which: ColumnElement[bool]) -> Sequence[Game]:
+    query = (
+        select(Game).where(Game.listed, Game.quarantine.is_(None), *which).options(selectinload(Game.seats))
+    )
+    return session.scalars(query.order_by(Game.created_at.desc()).limit(MOST_LISTED)).all()
+
+
+@blueprint.post("/link")
+@limiter.limit("10/minute")
+def fresh_link() -> ResponseReturnValue:
+    """Mail the owner of a link a fresh one, if any; the response is the same in all cases."""
+    form = flask.request.form
+    login.mail_fresh_link(form.get("token", ""), utc_now(), to_seat=form.get("to") == "seat")
+    return render_template("lobby/link_requested.html")
+
+
+csrf.exempt(fresh_link)  # it works without cookies: all that it does is send mail
+
+
+@blueprint.get("/rules/<slug>")
+def rules(slug: str) -> str | tuple[str, int]:
+    """Show the rules of one game; `view`, the table before the first shuffle, is used to draw its cards.
+
+    The query may choose the `step` of the example.
+    """
+    try:
+        found = rules_of(slug)
+    except BadSetup:
+        return error_page(404, _("Game not found"), _("The home page lists all games."))
+    view = found.view(found.setup(min(found.seats), {}), PUBLIC)
+    step = validation.whole_number(flask.request.args.get("step", ""), 99, 1) or 1
+    return render_template(
+        "lobby/rules.html",
+        rules=found,
+        view=view,
+        step=step,
+        base_url=settings().base_url,
+        offered=found in config.offered_games(),
+    )
+
+
+# ---- about this server ----
+
+INDEXED = {"home.index", "home.rules", "home.about"}
+"""The only pages that search engines may list; the public pages of games carry people's names."""
+CONTACT_LIFETIME = timedelta(days=180)
+"""For how long security.txt says that it holds."""
+
+
+@blueprint.get("/about")
+def about() -> str:
+    """Show what is kept about people, why, for how long and how it is erased, and what to do about barriers."""
+    return render_template(
+        "lobby/about_server.html",
+        contact=_contact(),
+        days=outbox.RETENTION.days,
+        days_in=receive.RETENTION.days,
+        by_mail=bool(settings().mail_domain),
+    )
+
+
+def _contact() -> tuple[str, str] | None:
+    """Return the operator's address: as a link, and as text; None if it is not set."""
+    given = settings().contact or parseaddr(settings().mail_from)[1]
+    if given.endswith("@localhost"):
+        return None
+    return (given if "://" in given else f"mailto:{given}"), given
+
+
+@blueprint.get("/robots.txt")
+def robots() -> Response:
+    """Keep programs out of what takes long to answer; other pages say themselves that they are not to be listed."""
+    root = flask.request.script_root
+    rules = [f"Disallow: {root}{path}" for path in ("/api/", "/g/*/history", "/g/*/verify")]
+    return _text("User-agent: *", *rules, f"Sitemap: {settings().base_url}/sitemap.xml")
+
+
+@blueprint.get("/sitemap.xml")
+def sitemap() -> Response:
+    """List the pages that search engines may list."""
+    paths = ["/", *(f"/rules/{rules.slug}" for rules in config.offered_games()), "/about"]
+    rows = "".join(f"<url><loc>{settings().base_url}{path}</loc></url>" for path in paths)
+    text = f'<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{rows}</urlset>'
+    return Response(text, mimetype="application/xml")
+
+
+@blueprint.get("/.well-known/security.txt")
+def security() -> Response:
+    """Say whom to tell about a security problem (RFC 9116)."""
+    contact = _contact()
+    if contact is None:
+        flask.abort(404)
+    expires = (utc_now() + CONTACT_LIFETIME).strftime("%Y-%m-%dT00:00:00Z")
+    return _text(
+        f"Contact: {contact[0]}",
+        f"Expires: {expires}",
+        f"Preferred-Languages: {', '.join(i18n.NAMES)}",
+        f"Canonical: {settings().base_url}{url_for('.security').removeprefix(flask.request.script_root)}",
+    )
+
+
+def _text(*lines: str) -> Response:
+    return Response("\n".join(lines) + "\n", mimetype="text/plain")

@@ -1,4 +1,4 @@
-"""The invited player's page and the organiser's page; they need no cookie."""
+"""Invitations, organiser's pages, and free seats that people take themselves."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from sqlalchemy.orm import Session
 from byzanz import games
 from byzanz.bots import BOTS
 from server import errors, i18n, validation
-from server.community import reliability
+from server.accounts import login
+from server.community import blocks, reliability
 from server.config import settings
 from server.config.zones import zone_of
-from server.errors import InvalidInput, Refused
-from server.lobby import create, invitations, notify, organiser, rematch, vacancies
+from server.errors import InvalidInput, Refused, TooMany
+from server.lobby import create, invitations, notify, open_tables, rematch
 from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name
 from server.mail import subscriptions
@@ -26,8 +27,8 @@ from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Link, LinkPurpose, Mail, Person, Seat, SeatStatus
-from server.web.http import csrf, limiter, note_presence, unknown_link
-from server.web.lobby import pace
+from server.web.http import GAME_ID, csrf, limiter, note_presence, unknown_link
+from server.web.lobby import new_game
 
 blueprint = Blueprint("invitations", __name__)
 
@@ -160,7 +161,7 @@ def organise(token: str) -> ResponseReturnValue:
 
 def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        game = organiser.organised_game(session, token, utc_now()) or unknown_link(token)
+        game = invitations.organised_game(session, token, utc_now()) or unknown_link(token)
         seats = positions.seats_of(session, game.id)
         rules, form = positions.rules_of(game), flask.request.form
         host = session.get_one(Person, game.organiser_id)
@@ -180,7 +181,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
                 (seat for seat in seats if str(seat.seat) == reminded and seat.status == SeatStatus.INVITED),
                 None,
             ),
-            remindable=utc_now() - organiser.REMINDER_INTERVAL,
+            remindable=utc_now() - invitations.REMINDER_INTERVAL,
             title=rules.title,
             rules=rules,
             length=lengths.estimate(session, game, seats),
@@ -193,14 +194,14 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             may_keep_going=rematch.may_keep_going(session, game, utc_now()),
             may_start=sum(seat.status == SeatStatus.SEATED for seat in seats) in rules.seats,
             bots=tuple(BOTS),
-            vacancies=vacancies.vacancies(session, game, by_player=False),
+            vacancies=open_tables.vacancies(session, game, by_player=False),
             now=utc_now(),
             name=form.get("name", notify.requested_name(session, game)),
             message=form.get("message", game.message),
             cut=form.get("cut", create.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
-            **pace.context(game, refused=refusal is not None and form.get("do") == "pace"),
+            **new_game.pace_context(game, refused=refusal is not None and form.get("do") == "pace"),
         )
     return page, refusal.status if refusal else 200
 
@@ -220,33 +221,33 @@ def _mails(session: Session, game: Game) -> dict[int, Mail]:
 OrganiserAction = Callable[[str, int, datetime], object]
 ACTS: dict[str, OrganiserAction] = {
     "confirm": lambda token, _seat, now: _confirm(token, now),
-    "remind": organiser.remind,
-    "drop": organiser.drop,
-    "invite": lambda token, seat, now: organiser.reinvite(token, seat, _guest(), now),
-    "again": organiser.invite_again,
-    "remove": organiser.remove,
-    "fill-all": lambda token, _seat, now: organiser.fill_all(token, flask.request.form.get("bot", ""), now),
-    "keep-open": lambda token, _seat, now: organiser.keep_open(token, now),
-    "offer": vacancies.offer_as_organiser,
-    "withdraw": lambda token, seat, now: vacancies.offer_as_organiser(token, seat, now, offered=False),
-    "fill": lambda token, seat, now: organiser.fill(token, seat, flask.request.form.get("bot", ""), now),
-    "start": lambda token, _seat, now: organiser.start(token, now),
-    "cancel": lambda token, _seat, now: organiser.cancel(token, now),
+    "remind": invitations.remind,
+    "drop": invitations.drop,
+    "invite": lambda token, seat, now: invitations.reinvite(token, seat, _guest(), now),
+    "again": invitations.invite_again,
+    "remove": invitations.remove,
+    "fill-all": lambda token, _seat, now: invitations.fill_all(token, flask.request.form.get("bot", ""), now),
+    "keep-open": lambda token, _seat, now: invitations.keep_open(token, now),
+    "offer": open_tables.offer_as_organiser,
+    "withdraw": lambda token, seat, now: open_tables.offer_as_organiser(token, seat, now, offered=False),
+    "fill": lambda token, seat, now: invitations.fill(token, seat, flask.request.form.get("bot", ""), now),
+    "start": lambda token, _seat, now: invitations.start(token, now),
+    "cancel": lambda token, _seat, now: invitations.cancel(token, now),
     "pace": lambda token, _seat, now: _set_time_control(token, now),
-    "list": lambda token, _seat, now: organiser.set_listed(token, True, now),
-    "talk": lambda token, _seat, now: organiser.set_talk(token, True, now),
-    "hush": lambda token, _seat, now: organiser.set_talk(token, False, now),
-    "unlist": lambda token, _seat, now: organiser.set_listed(token, False, now),
-    "go-on": lambda token, _seat, now: organiser.set_keep_going(token, True, now),
-    "end": lambda token, _seat, now: organiser.set_keep_going(token, False, now),
+    "list": lambda token, _seat, now: invitations.set_listed(token, True, now),
+    "talk": lambda token, _seat, now: invitations.set_talk(token, True, now),
+    "hush": lambda token, _seat, now: invitations.set_talk(token, False, now),
+    "unlist": lambda token, _seat, now: invitations.set_listed(token, False, now),
+    "go-on": lambda token, _seat, now: invitations.set_keep_going(token, True, now),
+    "end": lambda token, _seat, now: invitations.set_keep_going(token, False, now),
 }
 """The organiser's actions, by the value that their buttons post as `do`."""
 
 
 def _set_time_control(token: str, now: datetime) -> None:
     with reading() as session:
-        game = organiser.organised_game(session, token, now) or unknown_link(token)
-    organiser.set_time_control(token, pace.changed(game), now)
+        game = invitations.organised_game(session, token, now) or unknown_link(token)
+    invitations.set_time_control(token, new_game.changed(game), now)
 
 
 def _confirm(token: str, now: datetime) -> str:
@@ -283,7 +284,7 @@ def act(token: str) -> ResponseReturnValue:
     except Refused as refusal:
         return _organiser_page(token, refusal)
     with reading() as session:
-        game = organiser.organised_game(session, token, now)
+        game = invitations.organised_game(session, token, now)
         if game is not None and game.organiser_id is not None:
             note_presence(game.organiser_id, game.id)
         starts = form["do"] in {"confirm", "fill", "fill-all", "remove", "start"}
@@ -295,3 +296,93 @@ def act(token: str) -> ResponseReturnValue:
 # Authorised by the token in the URL; they work without cookies.
 for view in (answer, act, refuse_all):
     csrf.exempt(view)
+
+
+# ---- free seats ----
+
+
+@blueprint.get("/join/<game_id>")
+def free_seat(game_id: str) -> ResponseReturnValue:
+    """Show a listed game with a free seat: its players, and the form for a signed-in person."""
+    return _join_page(game_id, None)
+
+
+@blueprint.post("/join/<game_id>")
+@limiter.limit("30/minute")
+def join(game_id: str) -> ResponseReturnValue:
+    """Take a free seat; for signed-in people only."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return _join_page(game_id, None)
+    try:
+        hours = lobby_settings.parse_own_hours(form)
+        invitations.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now, hours)
+    except Refused as refusal:
+        if not _holds_seat(game_id, me.id):  # a second press of the button that took it
+            return _join_page(game_id, refusal)
+    with reading() as session:
+        seat = seat_url(session, me.id, game_id)
+    return flask.redirect(seat or url_for(".free_seat", game_id=game_id), 303)
+
+
+def _holds_seat(game_id: str, person_id: int) -> bool:
+    with reading() as session:
+        seat = invitations.seat_for(session, _listed_game(session, game_id), person_id)
+        return seat is not None and seat.status == SeatStatus.SEATED
+
+
+@blueprint.post("/join/<game_id>/sign-in")
+@limiter.limit("10/hour")
+def ask_link(game_id: str) -> ResponseReturnValue:
+    """Mail a sign-in link to the address in the form, known or not, for it leads back to the table with a free seat."""
+    address = flask.request.form.get("address", "")
+    with reading() as session:
+        open_game = _listed_game(session, game_id).status == GameStatus.INVITING
+    try:
+        login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=open_game)
+    except (InvalidInput, TooMany) as refusal:
+        return _join_page(game_id, refusal)
+    flask.session[login.TABLE_KEY] = game_id
+    flask.session.pop(login.SEAT_KEY, None)
+    return render_template("account/link_sent.html", newcomers=open_game)
+
+
+def _listed_game(session: Session, game_id: str) -> Game:
+    game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+    if game is None or not game.listed or game.status == GameStatus.ASKED:
+        flask.abort(404)
+    return game
+
+
+def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
+    with reading() as session:
+        game = _listed_game(session, game_id)
+        seats = positions.seats_of(session, game.id)
+        me = login.signed_in(session)
+        if me is not None and blocks.at_table(session, game, me.id):  # as if all seats were taken
+            seats = [seat for seat in seats if seat.status != SeatStatus.FREE]
+        form = flask.request.form
+        page = render_template(
+            "lobby/join.html",
+            game=game,
+            seats=seats,
+            fixed=history.fixed_cuts(seats),
+            shown=shown_of(session, seats),
+            me=me,
+            is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
+            free=sum(seat.status == SeatStatus.FREE for seat in seats)
+            if game.status == GameStatus.INVITING
+            else 0,
+            length=lengths.estimate(session, game, seats),
+            title=games.title_of(game.slug),
+            name=form.get("name", me.name if me else ""),
+            has_hours=me is not None and lobby_settings.has_hours(me),
+            hours=form,
+            zones=validation.time_zones(),
+            cut=form.get("cut", create.random_cut()),
+            refusal=refusal,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
+        )
+    return page, refusal.status if refusal else 200

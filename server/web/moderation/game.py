@@ -19,7 +19,7 @@ from server import play, validation
 from server.accounts import login
 from server.community import reports
 from server.errors import Refused, Stale
-from server.lobby import vacancies
+from server.lobby import open_tables
 from server.play import autopilot, moderation, positions, powers, turns
 from server.play.game import tenures_of
 from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
@@ -217,7 +217,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "predecessors": {seat: before[0] for seat, (_since, before) in held.items() if len(before) == 1},
         "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
-        "vacancies": vacancies.vacancies(session, game, by_player=False),
+        "vacancies": open_tables.vacancies(session, game, by_player=False),
         "unattended": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
     }
@@ -362,7 +362,7 @@ def offer(game_id: str) -> ResponseReturnValue:
         known_game(session, game_id)
     try:
         by = Asker(g.me.id, form.get("reason", ""), is_warned())
-        vacancies.offer_as_moderator(game_id, number, by, now, offered=form["do"] == "offer")
+        open_tables.offer_as_moderator(game_id, number, by, now, offered=form["do"] == "offer")
     except Refused as refusal:
         return game_page(game_id, {}, refusal)
     return flask.redirect(url_for(".game", game_id=game_id), 303)

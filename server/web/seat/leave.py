@@ -10,14 +10,14 @@ from flask_babel import gettext as _
 from server import play
 from server.config.zones import zone_of
 from server.errors import NotEverybody, Refused
-from server.lobby import rematch, vacancies
+from server.lobby import open_tables, rematch
 from server.play import positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game
 from server.validation import whole_number
 from server.web.http import csrf, error_page, limiter, seat_access
-from server.web.lobby import again, lobby
+from server.web.lobby import new_game
 
 blueprint = Blueprint("leave", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
@@ -65,7 +65,7 @@ def offer(token: str) -> ResponseReturnValue:
     if number is None:
         flask.abort(400)
     try:
-        vacancies.offer_as_player(token, number, utc_now())
+        open_tables.offer_as_player(token, number, utc_now())
     except Refused as refusal:
         return _offer_page(token, refusal)
     return flask.redirect(url_for(".ask", token=token), 303)
@@ -83,7 +83,7 @@ def _offer_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             vacancies=[
                 each
-                for each in vacancies.vacancies(session, game, by_player=True)
+                for each in open_tables.vacancies(session, game, by_player=True)
                 if each.seat.seat != access.seat.seat
             ],
             zone=zone_of(person, game),
@@ -115,7 +115,7 @@ def next_game_form(token: str) -> ResponseReturnValue:
     """Show the form for a new game with those who can be invited again, if somebody is missing."""
     with reading() as session:
         access = seat_access(session, token)
-        group = again.group_of(session, access)
+        group = new_game.group_of(session, access)
         if group.complete or rematch.next_game(session, access.game.id) is not None:
             return flask.redirect(url_for("turn.show", token=token), 303)
-    return lobby.new_form(group.fields, None, group)
+    return new_game.new_form(group.fields, None, group)

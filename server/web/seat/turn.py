@@ -1,12 +1,13 @@
-"""A player's page of a game: the question, the table, and what an open page asks."""
+"""A player's page of a game: the question, the table, table talk on it, and what an open page asks."""
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -20,8 +21,11 @@ from werkzeug.wrappers import Response
 from byzanz.moves import Move, RulesError, ranked
 from server import play
 from server.accounts import login
+from server.community import reports, talk
+from server.community.plain_text import is_masked
+from server.community.talk import Said
 from server.config.zones import zone_of
-from server.errors import Refused
+from server.errors import Closed, Refused
 from server.lobby import rematch
 from server.mail import deliverability
 from server.play import autopilot, positions, standing_orders, turns
@@ -31,14 +35,109 @@ from server.play.positions import Position, why_on_hold
 from server.store import log
 from server.store.engine import UNAVAILABLE, reading, utc_now
 from server.store.links import SeatAccess
-from server.store.models import GameStatus
+from server.store.models import GameStatus, Word
 from server.store.statements import OrderRow
 from server.validation import whole_number
+from server.web import submissions
 from server.web.game import history
+from server.web.game.history import MOST, HistoryLine, dated, woven
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
 from server.web.seat import move as seat_move
-from server.web.seat import said
 from server.web.seat.move import MalformedForm, MoveForm, read_form, why
+
+# ---- table talk ----
+
+NEWEST = 3
+"""The words of others that stand among the news, shortened; the log has them whole."""
+DONE = ("said", "masked", "reported", "muted", "deleted", "noted")
+"""What the page confirms."""
+
+
+def talk_context(
+    table: Table,
+    access: SeatAccess,
+    shown: Mapping[str, Sequence[HistoryLine]],
+    after: int,
+    zone: str,
+    now: datetime,
+) -> dict[str, Any]:
+    """Return what the page of a turn says of table talk, and the log with it.
+
+    Args:
+        shown: the `lines` of the log since the player's last move, the oldest first, and those `earlier`.
+        after: the entry before `lines`.
+        zone: the reader's time zone.
+    """
+    game, me = table.game, access.link.person_id
+    lines, earlier = shown["lines"], shown["earlier"]
+    if game.trial:
+        return {"woven": lines, "before": earlier, "news_said": (), "talk": None, "notes": None}
+    said: list[Said] = []
+    notes = ""
+    if game.said or game.noted:
+        first = earlier[0].entry.seq if earlier else after
+        said, notes = talk.at_table(table.session, game.id, me, first, MOST)
+    words = dated(said, zone)
+    since = [word for word in words if word.said.seq >= after]
+    company = any(seat.person_id not in (None, me) for seat in table.seats)
+    done = flask.request.args.get("done", "")
+    return {
+        "woven": woven(lines, since),
+        "before": woven(earlier, [word for word in words if word.said.seq < after]),
+        "news_said": [word for word in since if not word.said.own and not word.said.hidden][-NEWEST:],
+        "talk": {
+            "shown": company or bool(words),
+            "closed": _closed(table, access, now),
+            "words": bool(words),
+            "longest": talk.LONGEST,
+            "request_id": secrets.token_urlsafe(16),
+            "done": done if done in DONE else "",
+        },
+        "notes": notes,
+    }
+
+
+def _closed(table: Table, access: SeatAccess, now: datetime) -> str:
+    """Return why this player cannot say anything now; empty if they can."""
+    try:
+        talk.check_open(table.game, now)
+        if access.seat.person is not None:
+            talk.check_silenced(access.seat.person, now)
+        talk.check_present(access.seat)
+    except Closed as why:
+        return refusal_text(why)
+    return ""
+
+
+def done_with(word: Word) -> str:
+    """Return what the page confirms about something that was just said."""
+    return "masked" if is_masked(word.text) else "said"
+
+
+def say_along(access: SeatAccess, request_id: str, now: datetime) -> tuple[Refused | None, str | None]:
+    """Say what the form of a move, which has been played, brought along.
+
+    Returns:
+        Why that was refused, if it was, and what the page has to confirm about it, if anything.
+    """
+    text = flask.request.form.get("say", "")
+    if not text.strip():
+        return None, None
+    try:
+        word = talk.say(
+            access.game.id,
+            access.link.person_id,
+            text,
+            request_id=f"move.{request_id}"[:64],
+            now=now,
+            link_id=access.link.id,
+        )
+    except Refused as refusal:
+        return refusal, None
+    return None, "masked" if is_masked(word.text) else None
+
+
+# ---- the page ----
 
 PATIENCE = 1.5
 """Seconds that a page waits for bots at most; they answer in a tenth of that unless they search."""
@@ -140,7 +239,7 @@ def move(token: str) -> ResponseReturnValue:
         return _redraw(token, 422, Problem(why(error, access.game.slug, form), bool(form.ticked)), form)
     except Refused as error:
         return _redraw(token, error.status, Problem(refusal_text(error, access.game.slug)), form)
-    unsaid, done = said.say_along(access, form.request_id, utc_now())
+    unsaid, done = say_along(access, form.request_id, utc_now())
     if receipt.bots_next:
         wait(access.game.id)
     if unsaid is not None:
@@ -237,7 +336,7 @@ def _page(
         "request_id": secrets.token_urlsafe(16),
         "soon": bool(table.turns) and all(turn.bot for turn in table.turns.values()),
     }
-    context |= said.context(table, access, context, after, _zone(access), utc_now())
+    context |= talk_context(table, access, context, after, _zone(access), utc_now())
     if fresh is not None:
         context |= seat_move.context(table, access, position, fresh, entries, _zone(access), context["next"])
     context |= _choices(position, number) | _times(table, position, number)
@@ -316,3 +415,79 @@ def head(token: str) -> Response | tuple[str, int]:
         answer = flask.jsonify(seq=access.game.head, awaited=awaited)
     answer.add_etag()
     return answer.make_conditional(flask.request)
+
+
+# ---- saying something, what can be done about what others said, and notes to oneself ----
+
+
+@blueprint.post("/t/<token>/say")
+@limiter.limit("60/minute")
+def say(token: str) -> ResponseReturnValue:
+    """Say something to the table and return to it; a refused text stays in its field."""
+    form, access = flask.request.form, _access(token)
+    try:
+        word = talk.say(
+            access.game.id,
+            access.link.person_id,
+            form.get("text", ""),
+            request_id=form.get("request_id", ""),
+            now=utc_now(),
+            link_id=access.link.id,
+        )
+    except Refused as refusal:
+        return with_unsaid(token, refusal)
+    return _back(token, done_with(word))
+
+
+@blueprint.post("/t/<token>/words")
+@limiter.limit("60/minute")
+def act_on_talk(token: str) -> ResponseReturnValue:
+    """Delete one's own words, mute the person who said others, or report them."""
+    form, access = flask.request.form, _access(token)
+    game_id, me = access.game.id, access.link.person_id
+    chosen = next((name for name in ("delete", "mute", "report") if name in form), "")
+    word_id = form.get(chosen, "")
+    if not word_id:
+        return error_page(400, _("The form was incomplete"), _("Nothing has changed."), back=_table(token))
+    try:
+        if chosen == "delete":
+            talk.take_back(game_id, me, word_id)
+            return _back(token, "deleted")
+        if chosen == "mute":
+            return _back(token, "muted" if talk.mute(me, game_id, word_id) else None)
+        reports.report(game_id, me, word_id, utc_now())
+    except Refused as refusal:
+        return _refused(token, refusal)
+    return _back(token, "reported")
+
+
+@blueprint.post("/t/<token>/notes")
+@limiter.limit("60/minute")
+def note(token: str) -> ResponseReturnValue:
+    """Save the player's notes to themselves; a refused text stays in its field."""
+    access = _access(token)
+    try:
+        with reading() as session:
+            stored = {"notes": talk.read_notes(session, access.game.id, access.link.person_id)}
+        new = submissions.settled({"notes": flask.request.form.get("notes", "")}, stored)
+        talk.write_notes(access.game.id, access.link.person_id, new["notes"], utc_now())
+    except Refused as refusal:
+        return with_unsaid(token, refusal)
+    return _back(token, "noted", "notes")
+
+
+def _access(token: str) -> SeatAccess:
+    with reading() as session:
+        return seat_access(session, token)
+
+
+def _refused(token: str, refusal: Refused) -> ResponseReturnValue:
+    return error_page(refusal.status, _("This is not possible"), refusal_text(refusal), back=_table(token))
+
+
+def _back(token: str, done: str | None, part: str = "talk") -> ResponseReturnValue:
+    return flask.redirect(url_for("turn.show", token=token, done=done, _anchor=part), 303)
+
+
+def _table(token: str) -> str:
+    return url_for("turn.show", token=token)

@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from server.accounts import personal_data
 from server.community import blocks, talk
 from server.errors import Closed, InvalidInput, TooMany
-from server.lobby import create, invitations, organiser
+from server.lobby import create, invitations
 from server.mail.outgoing.deliver import deliver
 from server.store import engine
 from server.store.models import Block, Game, Person, Seat
@@ -134,7 +134,7 @@ def test_an_invitation_between_the_two_is_never_mailed_and_the_organiser_sees_no
         assert (BOB.address in {reader for reader, _ in sent}) is not blocked
         assert CHARLIE.address in {reader for reader, _ in sent}
         assert [seat.status for seat in seats_of(game_id)] == ["seated", "invited", "invited"]
-        organiser.remind(host, 1, NOW + DAY)
+        invitations.remind(host, 1, NOW + DAY)
         assert (BOB.address in {reader for reader, _ in letters(NOW + DAY)}) is not blocked
         page = without_ids(client.get(f"/o/{host}").text)
         for secret in (host, game_id, names["name"]):
@@ -153,7 +153,7 @@ def test_silence_after_two_days_is_told_to_the_organiser_as_ever() -> None:
     blocks.block(person(BOB, NOW), person(ALICE, NOW), NOW)
     invited(NOW, players=(BOB, CHARLIE))
     letters()
-    assert organiser.send_nudges(NOW + 2 * DAY) == 2
+    assert invitations.send_nudges(NOW + 2 * DAY) == 2
     sent = letters(NOW + 2 * DAY)
     assert [reader for reader, _ in sent].count(ALICE.address) >= 1
     assert BOB.address not in {reader for reader, _ in sent}
@@ -164,7 +164,7 @@ def test_nobody_is_told_that_a_game_is_called_off_of_whose_invitation_they_never
     blocks.block(person(BOB, NOW), person(ALICE, NOW), NOW)
     _game, host = invited(NOW, players=(BOB, CHARLIE))
     letters()
-    organiser.cancel(host, NOW + DAY)
+    invitations.cancel(host, NOW + DAY)
     readers = {reader for reader, _ in letters(NOW + DAY)}
     assert CHARLIE.address in readers
     assert BOB.address not in readers
@@ -399,5 +399,5 @@ def test_the_blocked_hear_that_a_game_is_called_off_to_which_they_were_invited_b
     _game, host = invited(NOW, players=(BOB, CHARLIE))
     letters()
     blocks.block(person(ALICE, NOW), person(BOB, NOW), NOW)
-    organiser.cancel(host, NOW + DAY)
+    invitations.cancel(host, NOW + DAY)
     assert BOB.address in {reader for reader, _ in letters(NOW + DAY)}

@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from server.community import reports, talk
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, Refused, TooMany
-from server.scheduler import heartbeat, jobs
-from server.store import alerts, engine, log, people
+from server.scheduler import jobs
+from server.store import alerts, engine, log, people, processes
 from server.store.models import Alert, Game, Person, Seat, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
@@ -125,8 +125,8 @@ def test_hidden_words_keep_their_text_for_a_month(game: Table, mia: int) -> None
 def test_the_scheduler_purges_hidden_words(game: Table, mia: int) -> None:
     reports.hide(game.id, 2, "rude", mia, NOW)
     late = NOW + timedelta(days=31)
-    for part in heartbeat.PARTS:
-        heartbeat.HeartbeatRecorder(part, 5).record(late, 0)
+    for part in processes.PARTS:
+        processes.HeartbeatRecorder(part, 5).record(late, 0)
     jobs.tick_purge(late, 5)
     assert word(game, 2).text == ""
     again = talk.say(game.id, game.people[1], "two", request_id="two", now=late)

@@ -13,9 +13,9 @@ from sqlalchemy import func, select
 from server.accounts import login
 from server.errors import TooMany
 from server.lobby import create, visitors
-from server.lobby.networks import Limits
-from server.store import engine, origins
+from server.store import engine, networks
 from server.store.models import Mail
+from server.store.networks import Limits
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support.at_once import at_once
@@ -32,11 +32,11 @@ EVERYBODY = 5
 @contextmanager
 def visitor(number: int, network: int = 113) -> Iterator[None]:
     """Let what is done come from one of several addresses of a network."""
-    origins.begin((f"203.0.{network}.{number}/32", f"203.0.{network}.0/24"))
+    networks.begin((f"203.0.{network}.{number}/32", f"203.0.{network}.0/24"))
     try:
         yield
     finally:
-        origins.end()
+        networks.end()
 
 
 def _newcomer(number: int) -> object:

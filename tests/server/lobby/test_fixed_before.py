@@ -15,7 +15,7 @@ from byzanz import chance, record
 from byzanz.record import InvalidRecord, Mailed, mailed_in
 from byzanz.rules import ALL
 from server import play
-from server.lobby import create, invitations, organiser
+from server.lobby import create, invitations
 from server.play import history
 from server.store import engine
 from server.store.models import Game, Seat
@@ -78,7 +78,7 @@ def test_each_player_gets_what_was_fixed_before_their_cut(now: datetime) -> None
     accept(game_id, "Charlie", now=now)
     assert about(send_waiting(now), "charlie", seated) == Mailed((), (game.commitment,), (charlie, alice))
     later = now + timedelta(days=3)
-    assert organiser.send_nudges(later) == 1
+    assert invitations.send_nudges(later) == 1
     assert about(send_waiting(later), "bob", invites) == Mailed((), (game.commitment,), (alice, charlie))
     accept(game_id, "Bob", now=later)
     sent = send_waiting(later)
@@ -194,9 +194,9 @@ def test_the_order_of_the_cuts_is_the_order_in_which_they_were_made(now: datetim
     invitations.decline(token("invite", CHARLIE, game_id, now), now)
     invitations.accept(token("invite", CHARLIE, game_id, now), "Charlie", "again", now)
     assert [seat.cut_number for seat in seats_of(game_id)] == [1, 3, 4, 0, 0]
-    organiser.drop(host, 0, now)
-    organiser.fill(host, 0, "greedy", now)
-    organiser.start(host, now)  # without Daphne
+    invitations.drop(host, 0, now)
+    invitations.fill(host, 0, "greedy", now)
+    invitations.start(host, now)  # without Daphne
     assert [seat.name for seat in seats_of(game_id)] == ["Theodora", "Bob", "Charlie", "Leontios"]
     assert order(game_id) == (1, 2, 0, 3)
 
@@ -206,14 +206,6 @@ def test_seats_that_were_not_asked_come_last_and_get_no_mail_about_a_cut(now: da
     assert (order(game_id), mails("seated")) == ((0, 1, 2), [])
     with engine.reading() as session:
         assert history.header_of(session, game_id).uncut == (0, 1)
-
-
-def test_cuts_that_a_process_of_the_version_before_stored_come_after_the_others(now: datetime) -> None:
-    game_id, _host = invited(now)
-    with engine.transaction() as session:
-        session.get_one(Seat, (game_id, 0)).cut_number = 0
-    accept(game_id, "Charlie", "Bob", now=now)
-    assert order(game_id) == (2, 1, 0)
 
 
 def test_a_substitute_changes_nothing_of_the_header(now: datetime) -> None:
@@ -228,7 +220,7 @@ def test_a_substitute_changes_nothing_of_the_header(now: datetime) -> None:
         assert history.header_of(session, game_id).first_hash == before.first_hash
 
 
-def test_a_game_that_the_version_before_began_keeps_the_first_format(now: datetime) -> None:
+def test_a_game_that_began_with_the_first_format_keeps_it(now: datetime) -> None:
     game_id, _host = invited(now)
     accept(game_id, "Bob", "Charlie", now=now)
     with engine.transaction() as session:

@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
-from server.lobby import create, invitations, notify, organiser
+from server.lobby import create, invitations, notify
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, people
 from server.store.models import Alert, Mail, Person
@@ -92,9 +92,9 @@ def test_no_words_of_a_stranger_stand_in_a_subject() -> None:
     create.confirm_game(host, NOW)
     attack(NOW, 3)
     sent += delivered(NOW)
-    organiser.remind(host, 1, NOW + DAY)
+    invitations.remind(host, 1, NOW + DAY)
     sent += delivered(NOW + 2 * DAY)
-    organiser.cancel(host, NOW + 2 * DAY)
+    invitations.cancel(host, NOW + 2 * DAY)
     sent += delivered(NOW + 2 * DAY)
     assert {mail.kind for mail in mails_sent()} == {"confirm", "seated", "invite", "held", "cancelled"}
     confirm, *_ = sent
@@ -114,7 +114,7 @@ def test_calling_off_what_was_held_sends_nothing() -> None:
     ]
     first = to_strangers(delivered(NOW))
     for host in hosts:
-        organiser.cancel(host, NOW)
+        invitations.cancel(host, NOW)
     again = to_strangers(delivered(NOW))
     assert {len(found) for found in first.values()} == {len(found) for found in again.values()} == {3}
     assert not any(to_strangers(delivered(NOW + 2 * DAY)).values())
@@ -123,8 +123,8 @@ def test_calling_off_what_was_held_sends_nothing() -> None:
 def test_inviting_one_address_again_and_again_reaches_it_no_more_often() -> None:
     game_id, host = invited(NOW, organiser=SENDERS[0], players=STRANGERS[:2])
     for second in range(1, 8):
-        organiser.drop(host, 1, NOW + timedelta(seconds=2 * second))
-        organiser.reinvite(host, 1, STRANGERS[0], NOW + timedelta(seconds=2 * second + 1))
+        invitations.drop(host, 1, NOW + timedelta(seconds=2 * second))
+        invitations.reinvite(host, 1, STRANGERS[0], NOW + timedelta(seconds=2 * second + 1))
     assert game_of(game_id).status == "inviting"
     found = to_strangers(delivered(NOW + HOUR))[STRANGERS[0].address]
     kinds = [mail.kind for mail in mails_sent() if mail.person_id == person(STRANGERS[0], NOW)]
@@ -171,7 +171,7 @@ def test_the_inviter_sees_the_same_in_every_case(client: FlaskClient, case: str)
         pages = []
         for at in (NOW, NOW + HOUR, NOW + 49 * HOUR):
             delivered(at)
-            organiser.send_nudges(at)
+            invitations.send_nudges(at)
             page = without_ids(look(client, f"/o/{host}").html)
             page = re.sub(r"value=\"[a-z ]+\"|[a-z2-7]{26}|[0-9a-f]{64}", "", page)
             pages.append(page.replace(game_id, "GAME").replace(guest.name, "X"))

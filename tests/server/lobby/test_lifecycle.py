@@ -18,7 +18,7 @@ from byzanz import chance
 from server import play
 from server.accounts import login
 from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
-from server.lobby import create, invitations, organiser
+from server.lobby import create, invitations
 from server.lobby.settings import TimeControl
 from server.mail import subscriptions
 from server.mail.outgoing.deliver import deliver
@@ -177,8 +177,8 @@ def test_five_games_a_day_wait_for_one_address_to_confirm_them(now: datetime) ->
     create.create_game(wish(), later, person(ALICE, now))
     assert len(mails("confirm", ALICE)) == 7
     create.confirm_game(token("organise", ALICE, made[0], now), now)
-    organiser.cancel(token("organise", ALICE, made[1], now), now)
-    organiser.cancel(token("organise", ALICE, made[2], now), now)
+    invitations.cancel(token("organise", ALICE, made[1], now), now)
+    invitations.cancel(token("organise", ALICE, made[2], now), now)
     create.create_game(wish(), later)
     with pytest.raises(TooMany):
         create.create_game(wish(), later)
@@ -213,7 +213,7 @@ def test_what_a_stranger_types_is_nobody_s_name(now: datetime) -> None:
     }
     host = token("organise", prize, game_id, now)
     create.confirm_game(host, now, name="Daphne of Galata")
-    organiser.reinvite(host, 0, Guest("Cheap pills", "felix@example.org"), now)
+    invitations.reinvite(host, 0, Guest("Cheap pills", "felix@example.org"), now)
     assert names()["daphne@example.org"] == "Daphne of Galata"
     assert names()["felix@example.org"] == "Felix"
     invitations.accept(token("invite", offers[1], game_id, now), "Charly", "", now)
@@ -351,11 +351,11 @@ def test_an_unknown_link_does_nothing(now: datetime) -> None:
             partial(invitations.accept, unknown, "Bob", "", now),
             partial(invitations.decline, unknown, now),
             partial(create.confirm_game, unknown, now),
-            partial(organiser.start, unknown, now),
-            partial(organiser.cancel, unknown, now),
-            partial(organiser.drop, unknown, 1, now),
-            partial(organiser.set_listed, unknown, True, now),
-            partial(organiser.set_time_control, unknown, TimeControl(86400), now),
+            partial(invitations.start, unknown, now),
+            partial(invitations.cancel, unknown, now),
+            partial(invitations.drop, unknown, 1, now),
+            partial(invitations.set_listed, unknown, True, now),
+            partial(invitations.set_time_control, unknown, TimeControl(86400), now),
         ):
             with pytest.raises(NoSuchLink):
                 press()
@@ -368,7 +368,7 @@ def test_a_link_opens_only_what_it_is_for(now: datetime) -> None:
     game_id, host = invited(now)
     bob = token("invite", BOB, game_id, now)
     with pytest.raises(NoSuchLink):
-        organiser.cancel(bob, now)
+        invitations.cancel(bob, now)
     with pytest.raises(NoSuchLink):
         invitations.accept(host, "Alice", "", now)
 
@@ -380,7 +380,7 @@ def test_a_dropped_seat_is_free_and_its_person_is_told(now: datetime) -> None:
     game_id, host = invited(now)
     bob = token("invite", BOB, game_id, now)
     invitations.accept(bob, "Bob", "bob cuts", now)
-    organiser.drop(host, 1, now)
+    invitations.drop(host, 1, now)
     seat = seats_of(game_id)[1]
     assert (seat.status, seat.person_id, seat.name, seat.cut) == ("free", None, "", "")
     assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == [{"why": "withdrawn"}]
@@ -390,7 +390,7 @@ def test_a_dropped_seat_is_free_and_its_person_is_told(now: datetime) -> None:
 
 def test_a_seat_is_offered_to_somebody_else(now: datetime) -> None:
     game_id, host = invited(now)
-    organiser.reinvite(host, 1, DAPHNE, now)
+    invitations.reinvite(host, 1, DAPHNE, now)
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Daphne", "Charlie"]
     assert len(mails("invite", DAPHNE)) == 1
     assert len(mails("cancelled", BOB)) == 1
@@ -401,7 +401,7 @@ def test_a_seat_is_offered_to_somebody_else(now: datetime) -> None:
 def test_the_same_person_is_invited_again_with_a_mail_of_its_own(now: datetime) -> None:
     game_id, host = invited(now)
     invitations.decline(token("invite", BOB, game_id, now), now)
-    organiser.reinvite(host, 1, BOB, now + timedelta(hours=1))
+    invitations.reinvite(host, 1, BOB, now + timedelta(hours=1))
     assert len(mails("invite", BOB)) == 2
     assert seats_of(game_id)[1].status == "invited"
     assert not mails("cancelled", BOB)
@@ -411,14 +411,14 @@ def test_nobody_gets_two_seats(now: datetime) -> None:
     _game_id, host = invited(now)
     before = everything()
     with pytest.raises(InvalidInput):
-        organiser.reinvite(host, 1, Guest("C", "CHARLIE@example.org"), now)
+        invitations.reinvite(host, 1, Guest("C", "CHARLIE@example.org"), now)
     assert everything() == before
 
 
 def test_a_bot_fills_a_seat_and_the_game_begins(now: datetime) -> None:
     game_id, host = invited(now)
     invitations.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
-    assert organiser.fill(host, 1, "random", now)
+    assert invitations.fill(host, 1, "random", now)
     assert game_of(game_id).status == "running"
     assert [(seat.name, seat.bot, seat.cut) for seat in seats_of(game_id)][1] == (
         "Leontios",
@@ -434,7 +434,7 @@ def test_it_starts_with_those_seated_and_moves_them_up(now: datetime) -> None:
     game_id, host = invited(now, players=(BOB, CHARLIE, DAPHNE), bots=("greedy",))
     invitations.accept(token("invite", DAPHNE, game_id, now), "Daphne", "d", now)
     invitations.decline(token("invite", BOB, game_id, now), now)
-    organiser.start(host, now)
+    invitations.start(host, now)
     assert [(seat.seat, seat.name) for seat in seats_of(game_id)] == [
         (0, "Alice"),
         (1, "Daphne"),
@@ -455,7 +455,7 @@ def test_too_few_cannot_start(now: datetime) -> None:
     _game_id, host = invited(now)
     before = everything()
     with pytest.raises(InvalidInput):
-        organiser.start(host, now)
+        invitations.start(host, now)
     assert everything() == before
 
 
@@ -468,7 +468,7 @@ def test_an_address_that_does_not_exist_is_not_emailed_that_a_game_is_called_off
     with engine.transaction() as session:
         bob = session.get_one(Person, person_id)
         bob.unreachable, bob.retry_at = quoted("550 no such user"), now + again if again else None
-    organiser.cancel(host, now)
+    invitations.cancel(host, now)
     assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == told
 
 
@@ -476,16 +476,16 @@ def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime)
     game_id, host = invited(now)
     bob = token("invite", BOB, game_id, now)
     invitations.decline(token("invite", CHARLIE, game_id, now), now)
-    organiser.cancel(host, now)
+    invitations.cancel(host, now)
     assert game_of(game_id).status == "cancelled"
     assert [outbox.details(mail) for mail in mails("cancelled")] == [{"why": "cancelled"}]
     before = everything()
-    organiser.cancel(host, now)
+    invitations.cancel(host, now)
     for press in (
         lambda: invitations.accept(bob, "Bob", "", now),
         lambda: create.confirm_game(host, now),
-        lambda: organiser.start(host, now),
-        lambda: organiser.fill(host, 1, "greedy", now),
+        lambda: invitations.start(host, now),
+        lambda: invitations.fill(host, 1, "greedy", now),
     ):
         with pytest.raises(Closed):
             press()
@@ -494,7 +494,7 @@ def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime)
 
 def test_a_game_never_confirmed_is_cancelled_without_a_word(now: datetime) -> None:
     game_id = create.create_game(wish(), now)
-    organiser.cancel(token("organise", ALICE, game_id, now), now)
+    invitations.cancel(token("organise", ALICE, game_id, now), now)
     assert game_of(game_id).status == "cancelled"
     assert not mails("cancelled")
 
@@ -503,12 +503,12 @@ def test_nothing_of_it_is_possible_once_the_game_runs(now: datetime) -> None:
     _game_id, host = invited(now, players=(), bots=("greedy", "greedy"))
     before = everything()
     for press in (
-        lambda: organiser.drop(host, 1, now),
-        lambda: organiser.fill(host, 1, "random", now),
-        lambda: organiser.remind(host, 1, now),
-        lambda: organiser.reinvite(host, 1, BOB, now),
-        lambda: organiser.start(host, now),
-        lambda: organiser.cancel(host, now),
+        lambda: invitations.drop(host, 1, now),
+        lambda: invitations.fill(host, 1, "random", now),
+        lambda: invitations.remind(host, 1, now),
+        lambda: invitations.reinvite(host, 1, BOB, now),
+        lambda: invitations.start(host, now),
+        lambda: invitations.cancel(host, now),
     ):
         with pytest.raises(Closed):
             press()
@@ -518,9 +518,9 @@ def test_nothing_of_it_is_possible_once_the_game_runs(now: datetime) -> None:
 def test_a_seat_that_is_not_there_is_refused(now: datetime) -> None:
     _game_id, host = invited(now)
     for press in (
-        lambda: organiser.drop(host, 7, now),
-        lambda: organiser.fill(host, 7, "random", now),
-        lambda: organiser.remind(host, 7, now),
+        lambda: invitations.drop(host, 7, now),
+        lambda: invitations.fill(host, 7, "random", now),
+        lambda: invitations.remind(host, 7, now),
     ):
         with pytest.raises(Refused):
             press()
@@ -532,10 +532,10 @@ def test_a_seat_that_is_not_there_is_refused(now: datetime) -> None:
 def test_an_invitation_is_reminded_of_once_after_two_days(now: datetime) -> None:
     game_id, _host = invited(now)
     invitations.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
-    assert organiser.send_nudges(now + timedelta(hours=47)) == 0
-    assert organiser.send_nudges(now + timedelta(hours=48)) == 1
-    assert organiser.send_nudges(now + timedelta(hours=49)) == 0
-    assert organiser.send_nudges(now + timedelta(days=30)) == 0
+    assert invitations.send_nudges(now + timedelta(hours=47)) == 0
+    assert invitations.send_nudges(now + timedelta(hours=48)) == 1
+    assert invitations.send_nudges(now + timedelta(hours=49)) == 0
+    assert invitations.send_nudges(now + timedelta(days=30)) == 0
     assert len(mails("nudge", BOB)) == 1
     assert not mails("nudge", CHARLIE)
     assert {"name": "Bob", "answer": "silent", "begun": False} in [
@@ -546,21 +546,21 @@ def test_an_invitation_is_reminded_of_once_after_two_days(now: datetime) -> None
 def test_nobody_is_reminded_of_what_is_settled(now: datetime) -> None:
     game_id, host = invited(now)
     invitations.decline(token("invite", BOB, game_id, now), now)
-    organiser.drop(host, 2, now)
-    assert organiser.send_nudges(now + timedelta(days=3)) == 0
+    invitations.drop(host, 2, now)
+    assert invitations.send_nudges(now + timedelta(days=3)) == 0
     create.create_game(wish(organiser=DAPHNE), now)
-    assert organiser.send_nudges(now + timedelta(days=3)) == 0
+    assert invitations.send_nudges(now + timedelta(days=3)) == 0
 
 
 def test_the_organiser_reminds_a_day_after_the_last_mail(now: datetime) -> None:
     _game_id, host = invited(now)
     with pytest.raises(TooMany):
-        organiser.remind(host, 1, now + timedelta(hours=23))
-    organiser.remind(host, 1, now + timedelta(hours=25))
+        invitations.remind(host, 1, now + timedelta(hours=23))
+    invitations.remind(host, 1, now + timedelta(hours=25))
     assert len(mails("nudge", BOB)) == 1
     with pytest.raises(TooMany):
-        organiser.remind(host, 1, now + timedelta(hours=26))
-    assert organiser.send_nudges(now + timedelta(hours=48)) == 1  # Charlie alone: Bob was reminded by hand
+        invitations.remind(host, 1, now + timedelta(hours=26))
+    assert invitations.send_nudges(now + timedelta(hours=48)) == 1  # Charlie alone: Bob was reminded by hand
 
 
 # ---- free seats ----
@@ -588,11 +588,11 @@ def test_a_stranger_takes_a_free_seat_of_a_listed_game(now: datetime) -> None:
 
 def test_a_game_not_listed_has_no_free_seat_for_strangers(now: datetime) -> None:
     game_id, host = invited(now)
-    organiser.drop(host, 1, now)
+    invitations.drop(host, 1, now)
     before_person = person(DAPHNE, now)
     with pytest.raises(Closed):
         invitations.take_free_seat(game_id, before_person, "Daphne", "", now)
-    organiser.set_listed(host, True, now)
+    invitations.set_listed(host, True, now)
     invitations.take_free_seat(game_id, before_person, "Daphne", "", now)
 
 
@@ -614,49 +614,49 @@ def control(game_id: str) -> TimeControl:
 def test_the_time_control_is_free_until_somebody_else_has_a_seat(now: datetime) -> None:
     game_id = create.create_game(wish(), now)
     host = token("organise", ALICE, game_id, now)
-    organiser.set_time_control(host, TimeControl(600), now)  # not even confirmed
+    invitations.set_time_control(host, TimeControl(600), now)  # not even confirmed
     create.confirm_game(host, now)
     for pace in (LONGER, *SHORTER, LONGER):
-        organiser.set_time_control(host, pace, now)
+        invitations.set_time_control(host, pace, now)
         assert control(game_id) == pace
 
 
 @pytest.mark.parametrize("pace", SHORTER)
 def test_nobody_who_has_accepted_gets_less_time(pace: TimeControl, now: datetime) -> None:
     game_id, host = invited(now)
-    organiser.set_time_control(host, LONGER, now)
+    invitations.set_time_control(host, LONGER, now)
     invitations.accept(token("invite", BOB, game_id, now), "Bob", "", now)
     before = everything()
     with pytest.raises(Closed, match="Bob has accepted"):
-        organiser.set_time_control(host, pace, now)
+        invitations.set_time_control(host, pace, now)
     assert everything() == before
     more = TimeControl(3 * 86400, 7200, "67")
-    organiser.set_time_control(host, more, now)
+    invitations.set_time_control(host, more, now)
     assert control(game_id) == more
 
 
 def test_a_bot_accepts_every_time_control(now: datetime) -> None:
     game_id, host = invited(now)
-    organiser.fill(host, 1, "greedy", now)
-    organiser.set_time_control(host, TimeControl(600), now)
+    invitations.fill(host, 1, "greedy", now)
+    invitations.set_time_control(host, TimeControl(600), now)
     assert control(game_id) == TimeControl(600)
 
 
 def test_the_game_begins_with_the_time_control_of_last_and_keeps_it(now: datetime) -> None:
     game_id, host = invited(now, players=(BOB,), bots=("greedy",))
-    organiser.set_time_control(host, LONGER, now)
+    invitations.set_time_control(host, LONGER, now)
     invitations.accept(token("invite", BOB, game_id, now), "Bob", "", now)
     assert {seat.bank for seat in seats_of(game_id)} == {3600}
     with pytest.raises(Closed, match="has begun"):
-        organiser.set_time_control(host, TimeControl(7 * 86400), now)
+        invitations.set_time_control(host, TimeControl(7 * 86400), now)
     assert control(game_id) == LONGER
 
 
 def test_a_cancelled_game_keeps_its_time_control(now: datetime) -> None:
     game_id, host = invited(now)
-    organiser.cancel(host, now)
+    invitations.cancel(host, now)
     with pytest.raises(Closed):
-        organiser.set_time_control(host, LONGER, now)
+        invitations.set_time_control(host, LONGER, now)
     assert control(game_id) == TimeControl(86400)
 
 
@@ -769,7 +769,7 @@ def test_signing_in_takes_the_same_work_whether_the_address_is_known_or_not(now:
 def test_a_dead_link_takes_the_same_work_whatever_it_was(now: datetime) -> None:
     game_id, host = invited(now)
     bob, charlie = (token("invite", guest, game_id, now) for guest in (BOB, CHARLIE))
-    organiser.drop(host, 1, now)
+    invitations.drop(host, 1, now)
     login.mail_sign_in(ALICE.address, now)
     expired = sign_in_token(mails("signin")[0])
     before = everything()
@@ -856,7 +856,7 @@ def test_a_fresh_link_is_mailed_three_times_an_hour(now: datetime) -> None:
 def test_who_lost_his_seat_gets_no_fresh_link(now: datetime) -> None:
     game_id, host = invited(now)
     bob = token("invite", BOB, game_id, now)
-    organiser.drop(host, 1, now)
+    invitations.drop(host, 1, now)
     login.mail_fresh_link(bob, now)
     assert not mails("fresh")
 

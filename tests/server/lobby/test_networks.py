@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from server.lobby.networks import HOUR, Caused, Limits
+from server.store.networks import HOUR, Caused, Limits
 from tests.conftest import NOW
 
 LIMITS = Limits(networks=(2, 3, 5), share=4)

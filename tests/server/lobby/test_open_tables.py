@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlalchemy import event, select
 
 from server.errors import Closed, InvalidInput
-from server.lobby import invitations, open_tables, organiser
+from server.lobby import invitations, open_tables
 from server.lobby.open_tables import Wanted
 from server.lobby.settings import TimeControl
 from server.play import lengths
@@ -128,7 +128,7 @@ def test_no_filter_lists_what_a_block_hides_or_the_readers_own_tables(
     ids = {name: person(guest, now) for name, guest in guests.items()}
     with engine.transaction() as session:
         for game in session.scalars(select(Game).where(Game.open_until.is_not(None))):
-            organiser.cancel_locked(session, game, now)
+            invitations.cancel_locked(session, game, now)
         session.query(Block).delete()
         for one, other in pairs:
             if one != other:
@@ -252,16 +252,16 @@ def test_each_change_of_its_seats_lets_a_table_wait_three_weeks_more(now: dateti
     assert game_of(game_id).open_until == later[0] + timedelta(days=21)
     invitations.take_free_seat(game_id, known(DAPHNE, now), "Daphne", "cut", later[1])
     assert game_of(game_id).open_until == later[1] + timedelta(days=21)
-    organiser.drop(host, 2, later[2])
+    invitations.drop(host, 2, later[2])
     assert game_of(game_id).open_until == later[2] + timedelta(days=21)
-    organiser.keep_open(host, later[3])
+    invitations.keep_open(host, later[3])
     assert game_of(game_id).open_until == later[3] + timedelta(days=21)
-    organiser.set_listed(host, False, later[4])
+    invitations.set_listed(host, False, later[4])
     assert game_of(game_id).open_until is None
-    organiser.set_listed(host, True, later[5])
+    invitations.set_listed(host, True, later[5])
     assert game_of(game_id).open_until == later[5] + timedelta(days=21)
     assert game_of(game_id).listed_at == now
-    organiser.fill_all(host, "greedy", later[6])
+    invitations.fill_all(host, "greedy", later[6])
     assert (game_of(game_id).status, game_of(game_id).open_until) == ("running", None)
 
 
@@ -274,9 +274,9 @@ def test_other_tables_do_not_end_by_themselves(now: datetime, more: dict[str, ob
 
 def test_a_game_that_begins_or_is_called_off_no_longer_waits(now: datetime) -> None:
     ends, host = invited(now, players=(), free=2, listed=True)
-    organiser.cancel(host, now)
+    invitations.cancel(host, now)
     assert (game_of(ends).status, game_of(ends).open_until) == ("cancelled", None)
     begins, host = invited(now, players=(BOB,), bots=("greedy", "greedy"), free=1, listed=True)
     invitations.accept(token("invite", BOB, begins, now), "Bob", "cut", now)
-    organiser.start(host, now)
+    invitations.start(host, now)
     assert (game_of(begins).status, game_of(begins).open_until) == ("running", None)

@@ -17,7 +17,7 @@ from byzanz.games import rules_of
 from server import play
 from server.accounts import personal_data
 from server.errors import Closed, NotEverybody, TooMany
-from server.lobby import invitations, notify, organiser, rematch
+from server.lobby import invitations, notify, rematch
 from server.mail import subscriptions
 from server.play.moderation import Newcomer
 from server.scheduler import jobs
@@ -241,7 +241,7 @@ def test_after_a_moderator_revoked_a_link_only_email_leads_to_the_seat(over: Beg
 def test_once_it_is_cancelled_the_next_presser_makes_another(over: Begin) -> None:
     game = over()
     first = again(game)
-    organiser.cancel(token("organise", game.people[0], first), LATER)
+    invitations.cancel(token("organise", game.people[0], first), LATER)
     second = rematch.again(game.id, game.people[1], LATER)
     assert second.created
     assert second.game_id != first
@@ -368,7 +368,7 @@ def test_a_game_that_somebody_made_is_not_offered_again(over: Begin) -> None:
     game = over(keep_going=True)
     made = again(game, 1)
     assert jobs.tick_rematches(NOW + DAY) == 0
-    organiser.cancel(token("organise", game.people[1], made), NOW + DAY)
+    invitations.cancel(token("organise", game.people[1], made), NOW + DAY)
     assert jobs.tick_rematches(NOW + 2 * DAY) == 0
     assert following(game) is None
 
@@ -474,25 +474,25 @@ def test_in_the_first_game_of_a_table_others_can_be_asked_instead() -> None:
 def test_the_organiser_chooses_until_the_next_game_is_due(over: Begin) -> None:
     game = over()
     host = token("organise", game.people[0], game.id)
-    organiser.set_keep_going(host, True, NOW)
+    invitations.set_keep_going(host, True, NOW)
     assert game_of(game.id).keep_going
-    organiser.set_keep_going(host, False, NOW + DAY - timedelta(seconds=1))
+    invitations.set_keep_going(host, False, NOW + DAY - timedelta(seconds=1))
     assert not game_of(game.id).keep_going
     with pytest.raises(Closed, match="too late"):
-        organiser.set_keep_going(host, True, NOW + DAY)
+        invitations.set_keep_going(host, True, NOW + DAY)
     again(game)
     with pytest.raises(Closed, match="too late"):
-        organiser.set_keep_going(host, True, NOW)
+        invitations.set_keep_going(host, True, NOW)
 
 
 def test_a_cancelled_game_does_not_keep_going(over: Begin) -> None:
     game = over()
     made = again(game)
     host = token("organise", game.people[0], made)
-    organiser.set_keep_going(host, True, LATER)
-    organiser.cancel(host, LATER)
+    invitations.set_keep_going(host, True, LATER)
+    invitations.cancel(host, LATER)
     with pytest.raises(Closed, match="called off"):
-        organiser.set_keep_going(host, True, LATER)
+        invitations.set_keep_going(host, True, LATER)
     with engine.reading() as session:
         assert session.get(Rematch, game.id) is None
         assert session.scalar(select(func.count(Mail.id)).where(Mail.game_id == made, elsewhere(Mail)))

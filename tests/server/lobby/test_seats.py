@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from byzanz import record
 from server.errors import Closed, InvalidInput
-from server.lobby import create, invitations, organiser
+from server.lobby import create, invitations
 from server.play import history
 from server.store import engine
 from server.store.models import Seat
@@ -98,8 +98,8 @@ def test_a_seat_is_removed_and_the_others_move_up(now: datetime) -> None:
         invitations.accept(token("invite", guest, game_id, now), guest.name, guest.name, now)
     invitations.decline(token("invite", BOB, game_id, now), now)
     with pytest.raises(Closed):
-        organiser.remove(host, 0, now)  # taken
-    assert organiser.remove(host, 1, now)
+        invitations.remove(host, 0, now)  # taken
+    assert invitations.remove(host, 1, now)
     assert [(seat.seat, seat.name) for seat in seats_of(game_id)] == [
         (0, "Alice"),
         (1, "Charlie"),
@@ -114,20 +114,20 @@ def test_a_seat_that_the_game_needs_is_not_removed(now: datetime) -> None:
     _game_id, host = invited(now)
     before = everything()
     with pytest.raises(InvalidInput):
-        organiser.remove(host, 1, now)
+        invitations.remove(host, 1, now)
     assert everything() == before
 
 
 def test_somebody_who_has_declined_is_invited_again(now: datetime) -> None:
     game_id, host = invited(now)
     with pytest.raises(Closed):
-        organiser.invite_again(host, 1, now)  # still asked
+        invitations.invite_again(host, 1, now)  # still asked
     invitations.decline(token("invite", BOB, game_id, now), now)
-    organiser.invite_again(host, 1, now)
+    invitations.invite_again(host, 1, now)
     assert [seat.status for seat in seats_of(game_id)] == ["seated", "invited", "invited"]
     assert len(mails("invite", BOB)) == 2
     with pytest.raises(Closed):
-        organiser.invite_again(host, 1, now)
+        invitations.invite_again(host, 1, now)
 
 
 def test_nobody_at_a_table_looks_like_somebody_else() -> None:

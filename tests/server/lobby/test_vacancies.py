@@ -11,7 +11,7 @@ from flask import Flask
 from byzanz import record
 from server import play
 from server.errors import Closed, NoSuchLink, NotRunning, Refused, TooMany
-from server.lobby import open_tables, vacancies
+from server.lobby import open_tables
 from server.play import history, positions
 from server.play.moderation import Newcomer
 from server.play.powers import Asker
@@ -51,7 +51,7 @@ def host(game_id: str = "g1") -> str:
 def offered(game_id: str, number: int, now: datetime) -> None:
     """Let a player leave, and offer the seat."""
     play.leave(game_id, number, now=now)
-    vacancies.offer_as_organiser(host(game_id), number, now)
+    open_tables.offer_as_organiser(host(game_id), number, now)
 
 
 def autopilot(game_id: str, number: int, now: datetime) -> None:
@@ -67,13 +67,13 @@ def test_a_seat_that_was_left_may_be_offered_at_once(table: Seating) -> None:
     table(3)
     play.leave("g1", 1, now=NOW)
     with engine.reading() as session:
-        (away,) = vacancies.vacancies(session, session.get_one(Game, "g1"), by_player=False)
+        (away,) = open_tables.vacancies(session, session.get_one(Game, "g1"), by_player=False)
         assert (away.seat.seat, away.since, away.offered_from) == (1, NOW, NOW)
-    vacancies.offer_as_organiser(host(), 1, NOW + HOUR)
+    open_tables.offer_as_organiser(host(), 1, NOW + HOUR)
     assert seat_of("g1", 1).offered_at == NOW + HOUR
-    vacancies.offer_as_organiser(host(), 1, NOW + 2 * HOUR)
+    open_tables.offer_as_organiser(host(), 1, NOW + 2 * HOUR)
     assert seat_of("g1", 1).offered_at == NOW + HOUR, "offered twice is offered once"
-    vacancies.offer_as_organiser(host(), 1, NOW + 2 * HOUR, offered=False)
+    open_tables.offer_as_organiser(host(), 1, NOW + 2 * HOUR, offered=False)
     assert seat_of("g1", 1).offered_at is None
 
 
@@ -84,9 +84,9 @@ def test_a_seat_on_autopilot_may_be_offered_after_72_hours(table: Seating, by: s
 
     def offer(at: datetime) -> None:
         if by == "organiser":
-            vacancies.offer_as_organiser(host(), 2, at)
+            open_tables.offer_as_organiser(host(), 2, at)
         else:
-            vacancies.offer_as_moderator("g1", 2, Asker(outsider(), "away"), at)
+            open_tables.offer_as_moderator("g1", 2, Asker(outsider(), "away"), at)
 
     with pytest.raises(Closed):
         offer(NOW + 72 * HOUR - timedelta(seconds=1))
@@ -102,8 +102,8 @@ def test_any_player_may_offer_it_after_seven_days(table: Seating, how: str) -> N
     else:
         autopilot("g1", 1, NOW)
     with pytest.raises(Closed):
-        vacancies.offer_as_player(game.tokens[2], 1, NOW + 7 * DAY - timedelta(seconds=1))
-    vacancies.offer_as_player(game.tokens[2], 1, NOW + 7 * DAY)
+        open_tables.offer_as_player(game.tokens[2], 1, NOW + 7 * DAY - timedelta(seconds=1))
+    open_tables.offer_as_player(game.tokens[2], 1, NOW + 7 * DAY)
     assert seat_of("g1", 1).offered_at == NOW + 7 * DAY
 
 
@@ -113,17 +113,17 @@ def test_the_time_counts_from_the_last_absence(table: Seating) -> None:
     play.reclaim("g1", 1, now=NOW + 6 * DAY)
     play.leave("g1", 1, now=NOW + 8 * DAY)
     with pytest.raises(Closed):
-        vacancies.offer_as_player(game.tokens[2], 1, NOW + 14 * DAY)
-    vacancies.offer_as_player(game.tokens[2], 1, NOW + 15 * DAY)
+        open_tables.offer_as_player(game.tokens[2], 1, NOW + 14 * DAY)
+    open_tables.offer_as_player(game.tokens[2], 1, NOW + 15 * DAY)
 
 
 def test_no_seat_of_a_present_player_is_offered(table: Seating) -> None:
     game = table(3)
     for number in (0, 1, 2, 3, 99):
         with pytest.raises(Closed):
-            vacancies.offer_as_organiser(host(), number, NOW + 30 * DAY)
+            open_tables.offer_as_organiser(host(), number, NOW + 30 * DAY)
         with pytest.raises(Closed):
-            vacancies.offer_as_player(game.tokens[0], number, NOW + 30 * DAY)
+            open_tables.offer_as_player(game.tokens[0], number, NOW + 30 * DAY)
 
 
 def test_only_those_at_the_table_offer_its_seats(table: Seating) -> None:
@@ -132,10 +132,10 @@ def test_only_those_at_the_table_offer_its_seats(table: Seating) -> None:
     play.leave("g1", 2, now=NOW)
     for stranger in ("a" * 26, game.tokens[0]):
         with pytest.raises(NoSuchLink):
-            vacancies.offer_as_organiser(stranger, 1, NOW + 8 * DAY)
+            open_tables.offer_as_organiser(stranger, 1, NOW + 8 * DAY)
     for stranger in ("a" * 26, host()):
         with pytest.raises(NoSuchLink):
-            vacancies.offer_as_player(stranger, 1, NOW + 8 * DAY)
+            open_tables.offer_as_player(stranger, 1, NOW + 8 * DAY)
 
 
 def test_the_offer_ends_when_the_player_returns(table: Seating) -> None:
@@ -152,9 +152,9 @@ def test_the_offer_ends_with_the_game(table: Seating, zoe: int) -> None:
     play.moderate("g1", "!abandon", reason="enough", person_id=mia, now=NOW)
     assert seat_of("g1", 1).offered_at is None
     with pytest.raises(Closed):
-        vacancies.take("g1", 1, zoe, "Zoe", NOW)
+        open_tables.take("g1", 1, zoe, "Zoe", NOW)
     with pytest.raises(NotRunning):
-        vacancies.offer_as_organiser(host(), 1, NOW)
+        open_tables.offer_as_organiser(host(), 1, NOW)
 
 
 # ---- taking ----
@@ -163,7 +163,7 @@ def test_the_offer_ends_with_the_game(table: Seating, zoe: int) -> None:
 def test_the_taker_holds_the_seat_as_after_a_replace(table: Seating, zoe: int) -> None:
     game = table(3)
     offered("g1", 1, NOW)
-    url = vacancies.take("g1", 1, zoe, " Zoe  Z ", NOW + HOUR)
+    url = open_tables.take("g1", 1, zoe, " Zoe  Z ", NOW + HOUR)
     seat = seat_of("g1", 1)
     assert (seat.person_id, seat.name, seat.autopilot, seat.left) == (zoe, "Zoe Z", False, False)
     assert seat.offered_at is None
@@ -183,7 +183,7 @@ def test_the_taker_holds_the_seat_as_after_a_replace(table: Seating, zoe: int) -
 def test_the_record_of_such_a_game_is_valid(table: Seating, zoe: int) -> None:
     table(3)
     offered("g1", 1, NOW)
-    vacancies.take("g1", 1, zoe, "Zoe", NOW)
+    open_tables.take("g1", 1, zoe, "Zoe", NOW)
     mia = person(Guest("Mia", "mia@example.org"), NOW)
     play.moderate("g1", "!abandon", reason="enough", person_id=mia, now=NOW)
     with engine.reading() as session:
@@ -198,7 +198,7 @@ def test_one_of_eight_takers_gets_it(app: Flask, table: Seating) -> None:
     takers = [known(Guest(f"Taker {n}", f"taker{n}@example.org"), NOW) for n in "abcdefgh"]
     offered("g1", 1, NOW)
     deeds = [
-        lambda n=n, who=who: vacancies.take("g1", 1, who, f"Taker {'abcdefgh'[n]}", NOW)
+        lambda n=n, who=who: open_tables.take("g1", 1, who, f"Taker {'abcdefgh'[n]}", NOW)
         for n, who in enumerate(takers)
     ]
     results = at_once(app, *deeds)
@@ -215,7 +215,7 @@ def test_one_of_eight_takers_gets_it(app: Flask, table: Seating) -> None:
 def refused_to(person_id: int, kind: type[Refused] = Closed, number: int = 1, name: str = "Zoe") -> str:
     """Return why a person may not take a seat."""
     with pytest.raises(kind) as refusal:
-        vacancies.take("g1", number, person_id, name, NOW + DAY)
+        open_tables.take("g1", number, person_id, name, NOW + DAY)
     return str(refusal.value)
 
 
@@ -225,12 +225,12 @@ def test_nobody_who_sat_here_takes_a_seat(table: Seating, zoe: int) -> None:
     had = "You have or had a seat at this table, so you cannot take another."
     assert refused_to(game.people[0]) == had
     assert refused_to(game.people[1]) == had
-    vacancies.take("g1", 1, zoe, "Zoe", NOW)
+    open_tables.take("g1", 1, zoe, "Zoe", NOW)
     offered("g1", 2, NOW)
     assert refused_to(game.people[1], number=2, name="Bob") == had, "they were replaced, and know the hand"
     assert refused_to(zoe, number=2) == had
     play.leave("g1", 1, now=NOW)
-    vacancies.offer_as_organiser(host(), 1, NOW)
+    open_tables.offer_as_organiser(host(), 1, NOW)
     assert refused_to(zoe) == had, "the same seat, either"
 
 
@@ -251,8 +251,8 @@ def test_a_block_hides_the_seat_and_says_nothing(table: Seating, zoe: int, numbe
         session.add(Block(person_id=one, other_id=other, at=NOW))
     assert refused_to(zoe) == "This seat is no longer offered."
     with engine.reading() as session:
-        assert vacancies.offered_seat(session, "g1", 1, zoe) is None
-        assert vacancies.offered_seat(session, "g1", 1, None) is not None
+        assert open_tables.offered_seat(session, "g1", 1, zoe) is None
+        assert open_tables.offered_seat(session, "g1", 1, None) is not None
         assert not open_tables.offered_seats(session, open_tables.Wanted(), zoe)
         assert len(open_tables.offered_seats(session, open_tables.Wanted(), None)) == 1
     assert refused_to(zoe, number=2) == "This seat is no longer offered.", "as one that never was"
@@ -264,15 +264,15 @@ def test_the_table_may_ask_how_reliably_players_answer(table: Seating, zoe: int)
     assert "at least 95%" in refused_to(zoe)
     with engine.transaction() as session:
         session.add(Reliability(person_id=zoe, decisions=100, missed=5, median=60, games=3, abandoned=0))
-    vacancies.take("g1", 1, zoe, "Zoe", NOW)
+    open_tables.take("g1", 1, zoe, "Zoe", NOW)
 
 
 def test_nobody_gets_the_name_of_another(table: Seating, zoe: int) -> None:
     table(3)
     offered("g1", 1, NOW)
     with pytest.raises(Refused):
-        vacancies.take("g1", 1, zoe, "Alice", NOW)
-    vacancies.take("g1", 1, zoe, "Bob", NOW)
+        open_tables.take("g1", 1, zoe, "Alice", NOW)
+    open_tables.take("g1", 1, zoe, "Bob", NOW)
 
 
 def left_right_after(zoe: int, decisions: int, at: datetime, *, given: bool) -> None:
@@ -285,7 +285,7 @@ def left_right_after(zoe: int, decisions: int, at: datetime, *, given: bool) -> 
         mia, newcomer = person(Guest("Mia", "mia@example.org"), at), Newcomer(*TAKER)
         play.moderate("g1", "!replace 0", reason="she asked", person_id=mia, now=at, newcomer=newcomer)
     else:
-        vacancies.take("g1", 0, zoe, "Zoe", at)
+        open_tables.take("g1", 0, zoe, "Zoe", at)
     taken = seat_of("g1", 0).held_since
     for number in range(decisions):
         with engine.reading() as session:
@@ -322,10 +322,10 @@ def test_a_taker_who_leaves_at_once_takes_no_other_seat_for_a_month(
     left_right_after(zoe, decisions, NOW, given=given)
     offered("g2", 1, NOW)
     if may:
-        vacancies.take("g2", 1, zoe, "Zoe", NOW + days * DAY)
+        open_tables.take("g2", 1, zoe, "Zoe", NOW + days * DAY)
         return
     with pytest.raises(TooMany):
-        vacancies.take("g2", 1, zoe, "Zoe", NOW + days * DAY)
+        open_tables.take("g2", 1, zoe, "Zoe", NOW + days * DAY)
     assert seat_of("g2", 1).person_id == other.people[1]
 
 
@@ -335,8 +335,8 @@ def test_a_game_that_rests_goes_on_with_the_taker(table: Seating, zoe: int) -> N
         play.leave("g1", number, now=NOW)
     with engine.reading() as session:
         assert session.get_one(Game, "g1").paused
-    vacancies.offer_as_organiser(host(), 1, NOW)
-    vacancies.take("g1", 1, zoe, "Zoe", NOW)
+    open_tables.offer_as_organiser(host(), 1, NOW)
+    open_tables.take("g1", 1, zoe, "Zoe", NOW)
     with engine.reading() as session:
         assert not session.get_one(Game, "g1").paused
         assert session.get_one(Person, zoe).accepted

@@ -18,12 +18,12 @@ from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.mail.outgoing.deliver import deliver
 from server.play.moderation import has_looked
-from server.scheduler import heartbeat, jobs
-from server.store import engine, links, log
+from server.scheduler import jobs
+from server.store import engine, links, log, processes
 from server.store.links import SeatAccess
 from server.store.models import Alert, Game, Link, Mail, Person, Turn
 from server.validation import Guest
-from server.web.moderation import issues
+from server.web.moderation import desk
 from tests.support.games import outsider
 from tests.support.lobby import game_of, mails, seats_of
 from tests.support.mail_servers import FakeMailer
@@ -36,7 +36,7 @@ ANN = "ann@example.org"
 @pytest.fixture(autouse=True)
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the jobs trust the clock although no heartbeats are written."""
-    monkeypatch.setattr(heartbeat, "enforced_until", lambda _session, now, _tick: now)
+    monkeypatch.setattr(processes, "enforced_until", lambda _session, now, _tick: now)
 
 
 def access_by(token: str, now: datetime) -> SeatAccess | None:
@@ -119,12 +119,14 @@ def test_it_troubles_no_moderator(now: datetime) -> None:
     assert access is not None
     later = now + timedelta(days=6)
     with engine.reading() as session:
-        listed = issues.unsent(session, later).rows
+        listed = desk.unsent(session, later).rows
         assert game_id not in [row[0].id for row in listed]
     play.leave(game_id, 0, now=now, link_id=access.link.id)  # it is paused: nobody is there
     with engine.reading() as session:
         assert session.scalars(select(Alert).where(Alert.game_id == game_id)).all() == []
-        troubled = session.scalars(select(Game.id).where(issues.games("trouble", later + timedelta(days=9))))
+        troubled = session.scalars(
+            select(Game.id).where(desk.games_with("trouble", later + timedelta(days=9)))
+        )
         assert game_id not in troubled.all()
 
 

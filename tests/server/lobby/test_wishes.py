@@ -10,7 +10,7 @@ from flask import Flask
 
 from server.accounts import personal_data
 from server.errors import TooMany
-from server.lobby import invitations, open_tables, organiser
+from server.lobby import invitations, open_tables
 from server.lobby.open_tables import Wanted
 from server.lobby.settings import TimeControl
 from server.mail.outgoing.deliver import deliver
@@ -160,7 +160,7 @@ def test_an_email_names_only_tables_that_still_wait(daphne: int, now: datetime) 
     _gone, host = invited(now + HOUR, name="Gone", players=(BOB,), free=1, listed=True)
     open_table("Here", now + HOUR)
     assert open_tables.tell(now + HOUR) == 1
-    organiser.cancel(host, now + HOUR)
+    invitations.cancel(host, now + HOUR)
     (text,) = told_about(now + HOUR)
     assert ("“Here”" in text, "“Gone”" in text) == (True, False)
 
@@ -181,7 +181,7 @@ def test_an_email_about_no_table_is_not_sent(daphne: int, now: datetime) -> None
     open_tables.add(daphne, Wanted(), now)
     _gone, host = invited(now + HOUR, name="Gone", players=(BOB,), free=1, listed=True)
     assert open_tables.tell(now + HOUR) == 1
-    organiser.cancel(host, now + HOUR)
+    invitations.cancel(host, now + HOUR)
     assert told_about(now + HOUR) == []
     (mail,) = mails("wish")
     assert mail.status == "dropped"

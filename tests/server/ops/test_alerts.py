@@ -16,8 +16,8 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from server.ops import metrics
-from server.scheduler import heartbeat, jobs, loop
-from server.store import engine, totals
+from server.scheduler import jobs, loop
+from server.store import engine, processes, totals
 from tests.support.folders import ROOT
 
 ALERTS = ROOT / "docs/deploy/alerts.yml"
@@ -33,8 +33,8 @@ OF_PROMETHEUS = {"job", "instance", "le"}
 @pytest.fixture
 def exposed(client: FlaskClient) -> dict[str, set[str]]:
     """Return the samples of a scrape of a server that runs, by name, each with its labels."""
-    for part in heartbeat.PARTS:
-        loop.record_heartbeat(heartbeat.HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
+    for part in processes.PARTS:
+        loop.record_heartbeat(processes.HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
     totals.note("job:turns", 1)
     totals.store()
     client.get("/healthz")

@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 from server import create_app
 from server.config import Settings
 from server.demo import free_port
-from server.ops import checks, slow_clients
+from server.ops import checks
 from server.store import engine
 from tests.conftest import settings
 from tests.support.servers import serving
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.fixture(autouse=True)
 def only_whole_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the check for slow clients, which waits."""
-    monkeypatch.setattr(slow_clients, "passes_on_halves", lambda _base: False)
+    monkeypatch.setattr(checks, "passes_on_halves", lambda _base: False)
 
 
 Proxy = Callable[[Flask], Callable[..., Any]]

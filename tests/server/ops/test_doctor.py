@@ -19,13 +19,13 @@ from server.demo import Inbox, free_port
 from server.mail import deliverability
 from server.mail.incoming import lmtp
 from server.mail.text import quoted
-from server.ops import checks, doctor, mail_checks, serve, slow_clients
+from server.ops import checks, doctor, mail_checks, serve
 from server.ops.checks import Finding
 from server.scheduler import jobs, loop
-from server.scheduler.heartbeat import HeartbeatRecorder
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
 from server.store.models import Game, Heartbeat, IncomingMail, Mail, Outage, Person
+from server.store.processes import HeartbeatRecorder
 from tests.conftest import NOW, SECRET, Table
 from tests.support.mail_servers import FaultyServer
 
@@ -199,7 +199,7 @@ def test_pages_that_slow_clients_can_keep_busy_are_named(
     monkeypatch: pytest.MonkeyPatch, passed_on: bool | None, said: str
 ) -> None:
     answers = {"https://byzanz.test": passed_on}
-    monkeypatch.setattr(slow_clients, "passes_on_halves", answers.__getitem__)
+    monkeypatch.setattr(checks, "passes_on_halves", answers.__getitem__)
     monkeypatch.setenv("BYZANZ_BASE_URL", "https://byzanz.test")
     found = [str(finding) for finding in doctor.findings(create_app, False)]
     assert found[-1].startswith(said)

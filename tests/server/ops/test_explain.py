@@ -14,8 +14,8 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.ops import explain
 from server.play import moderate
-from server.scheduler import heartbeat, loop
-from server.store import alerts, engine
+from server.scheduler import loop
+from server.store import alerts, engine, processes
 from server.store.facts import Fact
 from server.store.models import Entry, Game, Mail, Person, Turn
 from tests.conftest import NOW, Table
@@ -32,8 +32,8 @@ LATER = NOW + timedelta(minutes=5)
 
 @pytest.fixture(autouse=True)
 def healthy(app: Flask) -> None:  # noqa: ARG001 - requested for its context
-    for part in heartbeat.PARTS:
-        loop.record_heartbeat(heartbeat.HeartbeatRecorder(part, 5.0), LATER, 1.0)
+    for part in processes.PARTS:
+        loop.record_heartbeat(processes.HeartbeatRecorder(part, 5.0), LATER, 1.0)
 
 
 def told(kind: type[Any], key: Any) -> list[str]:

@@ -21,8 +21,8 @@ from server.mail.incoming import lmtp
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.ops import logs, serve
-from server.scheduler import heartbeat, jobs, loop
-from server.store import engine, links, totals
+from server.scheduler import jobs, loop
+from server.store import engine, links, processes, totals
 from tests.conftest import NOW, Table, begun, settings
 from tests.support.games import give_to_bots, submit
 from tests.support.log_secrets import secrets_in
@@ -272,7 +272,7 @@ def test_a_seat_that_is_played_for_is_told(log: Log, monkeypatch: pytest.MonkeyP
     begun(3)
     send_waiting()
     later = NOW + timedelta(days=9)
-    monkeypatch.setattr(heartbeat, "enforced_until", lambda *_: later)
+    monkeypatch.setattr(processes, "enforced_until", lambda *_: later)
     heard = log()
     assert jobs.tick_turns(later, 5.0)
     assert "game g1: entry 2 was played for seat 0 in time-out" in logged(heard)

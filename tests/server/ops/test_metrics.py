@@ -22,10 +22,10 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.scheduler import jobs, loop
-from server.scheduler.heartbeat import HeartbeatRecorder
 from server.store import alerts, engine, links, totals
 from server.store.facts import Fact
 from server.store.models import Mail
+from server.store.processes import HeartbeatRecorder
 from server.web import setup
 from tests.conftest import NOW, Table, settings
 from tests.support.answers import figures

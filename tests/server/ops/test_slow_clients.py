@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from server.demo import free_port
-from server.ops import serve, slow_clients
+from server.ops import checks, serve
 from tests.support import servers
 from tests.support.databases import copied
 from tests.support.servers import Server, status
@@ -24,8 +24,8 @@ HALVES = {
 CROWD = 300
 """Half-sent requests: more than a process of `web` has threads, and than the 100 connections of waitress."""
 SERVE, WEB = ("serve",), ("web", "--workers", "1")
-HURRY = "from server.ops import slow_clients\nslow_clients.REQUEST_SECONDS = 1.0"
-NO_HURRY = "from server.ops import slow_clients\nslow_clients.REQUEST_SECONDS = 3600.0"
+HURRY = "from server.ops import serve\nserve.REQUEST_SECONDS = 1.0"
+NO_HURRY = "from server.ops import serve\nserve.REQUEST_SECONDS = 3600.0"
 """Code that changes the limit on a request."""
 
 Start = Callable[..., tuple[Server, int]]
@@ -118,11 +118,11 @@ def stands_still(server: Server) -> bool:
 def test_a_server_that_takes_in_whole_requests_is_told_from_one_that_does_not(start: Start) -> None:
     for words, passed_on in ((SERVE, False), (WEB, True)):
         _, port = start(words, "")
-        assert slow_clients.passes_on_halves(f"http://127.0.0.1:{port}") is passed_on
-    assert slow_clients.passes_on_halves(f"http://127.0.0.1:{free_port()}") is None
+        assert checks.passes_on_halves(f"http://127.0.0.1:{port}") is passed_on
+    assert checks.passes_on_halves(f"http://127.0.0.1:{free_port()}") is None
 
 
 def test_nothing_answers_where_nothing_listens() -> None:
-    assert not slow_clients.is_answered(("127.0.0.1", free_port()))
+    assert not checks.is_answered(("127.0.0.1", free_port()))
     with serve.listening("127.0.0.1", 0) as listener:
-        assert not slow_clients.is_answered(listener.getsockname())
+        assert not checks.is_answered(listener.getsockname())

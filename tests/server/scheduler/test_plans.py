@@ -14,7 +14,7 @@ from benchmarks import load
 from benchmarks.load import IDLE
 from server.ops import metrics
 from server.store import engine, outbox
-from server.web.moderation import issues
+from server.web.moderation import desk
 from tests.conftest import NOW
 from tests.support.costs import executed
 
@@ -42,7 +42,7 @@ INDEXES: dict[str, set[str]] = {
 }
 """The indexes, besides the keys, that each job searches, and two queries of pages that share its tables."""
 QUERIES: dict[str, Callable[[Session], object]] = {
-    "rejected emails": lambda session: issues.refused(session, NOW).rows,
+    "rejected emails": lambda session: desk.refused(session, NOW).rows,
     "emails of a person": lambda session: outbox.count_queued(session, ("answer",), 1, NOW),
     "metrics": lambda session: not metrics.families(session, NOW),
 }

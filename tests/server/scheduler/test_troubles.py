@@ -28,8 +28,8 @@ from server.errors import NotRunning
 from server.lobby import visitors
 from server.mail.incoming import receive
 from server.play import positions
-from server.scheduler import heartbeat, jobs, loop
-from server.store import engine, people, totals
+from server.scheduler import jobs, loop
+from server.store import engine, people, processes, totals
 from server.store.models import Alert, Game, Presence, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.database_faults import IMPATIENT, impatient, locked, locked_for
@@ -265,7 +265,7 @@ def test_an_old_visitors_game_that_is_broken_keeps_no_other_from_ending(table: B
 @pytest.mark.usefixtures("app")
 def test_a_purge_that_fails_keeps_no_other_from_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr(heartbeat, "enforced_until", lambda *_: NOW)
+    monkeypatch.setattr(processes, "enforced_until", lambda *_: NOW)
     monkeypatch.setattr(
         jobs, "truncate_log", raising(sa.exc.OperationalError("PRAGMA", {}, Exception("locked")))
     )

@@ -12,7 +12,7 @@ from sqlalchemy import delete
 
 from server.mail.incoming import lmtp
 from server.ops import metrics
-from server.scheduler import heartbeat, loop
+from server.scheduler import loop
 from server.store import alerts, engine, people, processes
 from server.store.models import Alert, Heartbeat, Outage, Process
 from server.store.processes import DATABASE_CLOCK, DEAD_AFTER, MACHINE_CLOCK, ProcessHeartbeat
@@ -84,7 +84,7 @@ def test_the_last_heartbeats_of_the_parts_that_clocks_need_stay_for_the_outage_t
     scheduler.send()
     assert {row.part for row in all_of(Heartbeat)} == {"web", "scheduler"}
     assert [row.id for row in all_of(Process)] == [scheduler._id]
-    heartbeat.HeartbeatRecorder("scheduler", 5.0).record(engine.utc_now(), 1.0)
+    processes.HeartbeatRecorder("scheduler", 5.0).record(engine.utc_now(), 1.0)
     (outage,) = all_of(Outage)
     assert (outage.part, outage.from_at) == ("scheduler", now)
     scheduler.stop()
@@ -92,8 +92,7 @@ def test_the_last_heartbeats_of_the_parts_that_clocks_need_stay_for_the_outage_t
 
 
 @pytest.mark.usefixtures("app")
-def test_a_process_of_the_version_before_that_still_runs_is_left_alone() -> None:
-    """It knows no rows of processes: its part has a heartbeat all the same, and is forgotten only a day after it."""
+def test_a_part_without_a_process_is_forgotten_only_a_day_after_its_heartbeat() -> None:
     with engine.transaction() as session:
         engine.insert(session, Heartbeat, {"part": lmtp.PART, "at": engine.utc_now()}, key="part")
     ProcessHeartbeat(["scheduler"]).send()
@@ -162,8 +161,8 @@ def test_a_scheduler_with_a_wrong_clock_stores_nothing_and_recovers(
     app: Flask, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = table(3, now=engine.utc_now())
-    for part in heartbeat.PARTS:
-        heartbeat.HeartbeatRecorder(part, SECONDS).record(engine.utc_now(), 1.0)
+    for part in processes.PARTS:
+        processes.HeartbeatRecorder(part, SECONDS).record(engine.utc_now(), 1.0)
     before = {row.part: row.at for row in all_of(Heartbeat)}
     ran: list[str] = []
     for name in dir(loop):

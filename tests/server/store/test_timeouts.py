@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from server.lobby import create, organiser
+from server.lobby import create, invitations
 from server.store import engine, migrate
 from tests.conftest import NOW, begun
 from tests.support.games import entries_by
@@ -66,7 +66,7 @@ def test_forms_of_a_locked_game_leave_connections_to_others(impatient: Flask) ->
     def press() -> bool:
         with impatient.app_context():
             try:
-                organiser.set_listed(host, True, NOW)
+                invitations.set_listed(host, True, NOW)
             except engine.UNAVAILABLE:
                 return False
         return True

@@ -17,8 +17,7 @@ from byzanz.games import SHIPPED
 from server import i18n, play
 from server.i18n import NAMES
 from server.lobby import create
-from server.play import notes
-from server.store import engine, links, people
+from server.store import engine, facts, links, people
 from server.store.models import LinkPurpose, Person
 from tests.conftest import NOW, Table
 from tests.support.answers import feed
@@ -320,17 +319,17 @@ def test_sentences_that_are_kept_in_english_are_known_again(app: Flask, language
     sold = "Sold a set for you at the end: “%(move)s”."
     catalogue = i18n.catalogue(language)
     with app.test_request_context(), flask_babel.force_locale(language):
-        told = notes.translated(limit % {"price": 10, "limit": 9})
+        told = facts.translated(limit % {"price": 10, "limit": 9})
         assert told == str(catalogue[limit].string) % {"price": 10, "limit": 9}
         move = {"move": "sell ”. (.*) %(x)s\nwine2"}
-        assert notes.translated(sold % move) == str(catalogue[sold].string) % move
-        assert notes.translated("Nobody at this table answers any more.") != (
+        assert facts.translated(sold % move) == str(catalogue[sold].string) % move
+        assert facts.translated("Nobody at this table answers any more.") != (
             "Nobody at this table answers any more."
         )
         for text in ("", "Bob says: Nobody at this table answers any more.", "100 %", "%(price)s", "A fault"):
-            assert notes.translated(text) == text
+            assert facts.translated(text) == text
     with app.test_request_context(), flask_babel.force_locale("en"):
-        assert notes.translated(limit % {"price": 10, "limit": 9}) == limit % {"price": 10, "limit": 9}
+        assert facts.translated(limit % {"price": 10, "limit": 9}) == limit % {"price": 10, "limit": 9}
 
 
 # ---- nothing is left in English ----

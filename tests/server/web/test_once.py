@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 MACRO = """{%- macro card(name, silent=false) -%}
-{{ ran() }}{{ _("Profit") }} {{ name }}{{ "!" if silent }} {{ url_for("lobby.index") }}
+{{ ran() }}{{ _("Profit") }} {{ name }}{{ "!" if silent }} {{ url_for("home.index") }}
 {%- endmacro -%}"""
 
 

@@ -22,7 +22,7 @@ from server.errors import InvalidInput
 from server.mail.outgoing import view
 from server.ops import checks, serve
 from server.store.models import Game
-from server.web import assets, http, sprites, stylesheet
+from server.web import assets, http
 from tests.conftest import Table
 from tests.support.folders import EXAMPLES
 from tests.support.games import row
@@ -94,8 +94,8 @@ def forget() -> None:
         games._installed,
         i18n.translations,
         i18n._of_package,
-        stylesheet._concatenate,
-        sprites._drawings,
+        assets._concatenate,
+        assets._drawings,
     ):
         cached.cache_clear()
 
@@ -213,7 +213,7 @@ def test_the_styles_of_a_package_come_to_its_pages_alone(game: Table, client: Fl
 @pytest.mark.usefixtures("game")
 def test_a_package_brings_drawings_that_many_cards_share(app: Flask, client: FlaskClient) -> None:
     with app.test_request_context(headers={"Accept-Language": "de"}):
-        address = sprites.url("goofspiel")
+        address = assets.sprite_url("goofspiel")
     with client.get(address) as answer:
         assert (answer.mimetype, answer.get_data(as_text=True)) == (
             "image/svg+xml",

@@ -27,7 +27,7 @@ from server import create_app
 from server.accounts import login
 from server.mail.outgoing.deliver import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
-from server.ops import logs, serve, slow_clients
+from server.ops import logs, serve
 from server.play import positions
 from server.store import engine, links
 from server.store.models import Entry, Game, Mail
@@ -506,7 +506,7 @@ def test_no_token_reaches_the_log_of_gunicorn(there: Visitors, log: io.StringIO)
     web = serve.GunicornServer(there.app, serve.options("127.0.0.1", 1, 1))
     own = web.cfg.logger_class(web.cfg)
     assert web.cfg.accesslog is None
-    assert web.cfg.worker_class is slow_clients.Worker
+    assert web.cfg.worker_class is serve.Worker
     try:
         raise ValueError(f"GET /t/{token} HTTP/9")
     except ValueError:

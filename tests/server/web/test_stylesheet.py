@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from byzanz import games
 from server import config
-from server.web import stylesheet
+from server.web import assets
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 HEAVY = 40_000
@@ -37,7 +37,7 @@ def test_the_sheet_has_the_base_and_the_game_that_is_shown_and_is_light(client: 
     assert len(sheet.encode()) < HEAVY
     assert "/*" not in sheet
     own = config.TEMPLATES / "games" / slug / "style.css"
-    for path in (stylesheet.BASE, *([own] if own.is_file() else [])):
+    for path in (assets.BASE, *([own] if own.is_file() else [])):
         names = re.findall(r"^([.][^{}/,]+) \{", path.read_text(), re.MULTILINE)
         assert names
         assert [name for name in names if f"{re.sub(r' *> *', '>', name)}{{" not in sheet] == []
@@ -80,15 +80,15 @@ def test_the_sheet_is_kept_for_ever_and_an_old_address_brings_the_new_one(client
 def test_another_sheet_has_another_address(tmp_path: Path):
     path = tmp_path / "style.css"
     path.write_text("a { color: red; } /* said */\n")
-    before = stylesheet._concatenate(path)
-    stylesheet._concatenate.cache_clear()
+    before = assets._concatenate(path)
+    assets._concatenate.cache_clear()
     path.write_text("a { color: blue }\n")
-    after = stylesheet._concatenate(path)
+    after = assets._concatenate(path)
     assert before[0] == "a{color:red}"
     assert before[1] != after[1]
 
 
 def test_no_sheet_of_a_page_is_heavy() -> None:
-    sizes = {name: len(stylesheet._stylesheet(name)[0].encode()) for name in stylesheet._sheets()}
-    assert len(sizes) > len(stylesheet.PAGES)
+    sizes = {name: len(assets._stylesheet(name)[0].encode()) for name in assets._sheets()}
+    assert len(sizes) > len(assets.PAGES)
     assert {name: size for name, size in sizes.items() if size >= HEAVY} == {}

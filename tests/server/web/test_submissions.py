@@ -45,18 +45,18 @@ def test_every_form_is_sent_once_or_says_why_not(app: Flask) -> None:
             "account.save",
             "invitations.act",
             "invitations.answer",
-            "joining.join",
-            "lobby.new",
+            "invitations.join",
+            "new_game.new",
         ),
         *(
             "moderation.act_on_talk",
             "moderation.desk.erase",
             "moderation.look",
             "moderation.offer",
-            "offers.take",
+            "open_tables.take",
         ),
-        *("moving.change", "moving.confirm"),
-        *("orders.order", "tables.change_wishes", "talk.act", "trials.start"),
+        *("account.change_address", "account.confirm"),
+        *("orders.order", "open_tables.change_wishes", "turn.act_on_talk", "visitors.start"),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from server import play
-from server.lobby import create, open_tables, vacancies, visitors
+from server.lobby import create, open_tables, visitors
 from server.lobby.open_tables import Wanted
 from server.lobby.settings import TimeControl
 from server.play import positions
@@ -89,7 +89,7 @@ def offered_game(site: Site) -> Table:
             return game
     for number in ((seat + 1) % 3, (seat + 2) % 3):
         play.leave(game.id, number, now=utc_now())
-    vacancies.offer_as_moderator(
+    open_tables.offer_as_moderator(
         game.id, (seat + 1) % 3, Asker(site.there.person("Mia"), "A word."), utc_now()
     )
     return game

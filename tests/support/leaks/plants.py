@@ -35,7 +35,7 @@ from server.web.account import feeds
 from server.web.api import games as api
 from server.web.game import history as web_history
 from server.web.game import pages
-from server.web.lobby import lobby
+from server.web.lobby import new_game
 from server.web.seat import move as seat_move
 from server.web.seat import turn
 
@@ -543,7 +543,7 @@ def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
         for game in context.get("running", ()):
             game.name += " " + min(weights)
 
-    in_context(patch, lobby, luck)
+    in_context(patch, new_game, luck)
 
 
 @plant("byzanz")

@@ -13,13 +13,13 @@ from sqlalchemy import select
 from byzanz.games import latest
 from server import play
 from server.errors import Refused
-from server.lobby import create, invitations, open_tables, organiser, rematch, vacancies
+from server.lobby import create, invitations, open_tables, rematch
 from server.lobby.open_tables import Wanted
 from server.play import positions
 from server.play.moderation import Newcomer
 from server.play.powers import Asker
-from server.scheduler import heartbeat, jobs
-from server.store import engine, links
+from server.scheduler import jobs
+from server.store import engine, links, processes
 from server.store.models import Game, GameSettings, LinkPurpose
 from server.validation import Guest
 from tests.conftest import NOW
@@ -48,7 +48,7 @@ class Year(Behaviour):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.recorders = [heartbeat.HeartbeatRecorder(part, BEAT) for part in heartbeat.PARTS]
+        self.recorders = [processes.HeartbeatRecorder(part, BEAT) for part in processes.PARTS]
         for person in self.alive:
             open_tables.add(person, Wanted(), self.now)
 
@@ -190,8 +190,8 @@ class Year(Behaviour):
     def _begin_or_call_off(self, game_id: str) -> None:
         token = self._organise(game_id)
         with self.noted():
-            organiser.fill_all(token, "greedy", self.now)
-            organiser.start(token, self.now)
+            invitations.fill_all(token, "greedy", self.now)
+            invitations.start(token, self.now)
         with engine.reading() as session:
             waits = session.get_one(Game, game_id).status == "inviting"
         if waits:
@@ -199,7 +199,7 @@ class Year(Behaviour):
 
     def _call_off(self, game_id: str) -> None:
         with suppress(Refused):
-            organiser.cancel(self._organise(game_id), self.now)
+            invitations.cancel(self._organise(game_id), self.now)
 
     # Moves
 
@@ -267,12 +267,12 @@ class Year(Behaviour):
     def _offer(self, game_id: str, seat: int) -> None:
         life, person = self.lives[game_id], self.draw.choice(self.alive)
         with suppress(Refused):
-            vacancies.offer_as_moderator(game_id, seat, Asker(self.mia, "away"), self.now)
+            open_tables.offer_as_moderator(game_id, seat, Asker(self.mia, "away"), self.now)
         with engine.reading() as session:
             apart = self.hidden(session.get_one(Game, game_id), person)
         former = life.seated.get(seat)
         with self.noted():
-            vacancies.take(game_id, seat, person, self.names[person], self.now)
+            open_tables.take(game_id, seat, person, self.names[person], self.now)
             assert not apart, "a blocked person took a seat"
             self._gone(game_id, former)
             self.takes(game_id, seat, person)

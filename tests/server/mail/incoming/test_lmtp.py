@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from server.cli import main
-from server.cli.mail import NO_USER, TOO_BIG, TRY_LATER
+from server.cli.servers import NO_USER, TOO_BIG, TRY_LATER
 from server.mail.incoming import lmtp, receive, reply
 from server.ops import serve
 from server.store import engine, people

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.mail.incoming import quoting
-from server.mail.incoming.lines import normalize_line
+from server.mail.text import normalize_line
 
 QUOTE = "> Bid for the lot, or pass.\n> Your hand\n"
 

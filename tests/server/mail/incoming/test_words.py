@@ -17,7 +17,7 @@ from server import play
 from server.community import talk
 from server.mail.incoming import commands, quoting, receive
 from server.mail.incoming import talk as incoming_talk
-from server.mail.incoming.lines import normalize_line
+from server.mail.text import normalize_line
 from server.store import engine, links
 from server.store.facts import Fact
 from server.store.models import Block, LinkPurpose, Mute, Person, Presence, Seat, StandingOrder, Turn

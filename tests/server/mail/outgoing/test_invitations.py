@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 from flask.testing import FlaskClient
 
-from server.lobby import invitations, organiser
+from server.lobby import invitations
 from server.mail.outgoing import view
 from tests.conftest import NOW
 from tests.support.lobby import BOB, invited, token
@@ -51,8 +51,8 @@ def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
     game_id, _host = invited(NOW)
     invitations.decline(token("invite", BOB, game_id, NOW), NOW)
     send_waiting(NOW)
-    later = NOW + organiser.NUDGE_AFTER + timedelta(minutes=1)
-    organiser.send_nudges(later)
+    later = NOW + invitations.NUDGE_AFTER + timedelta(minutes=1)
+    invitations.send_nudges(later)
     text, html = to_charlie(later + timedelta(minutes=5))
     assert facts(text)["Players"].strip() == "Alice, Bob (declined), Charlie (you)"
     assert "\nAlice may start without you.\n" in text
@@ -62,7 +62,7 @@ def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
 
 
 def test_the_day_that_an_invitation_names_is_that_of_the_reminder() -> None:
-    assert organiser.NUDGE_AFTER == view.ANSWER_WITHIN
+    assert invitations.NUDGE_AFTER == view.ANSWER_WITHIN
 
 
 def test_the_link_to_decline_leads_to_the_form_that_does(client: FlaskClient) -> None:

@@ -8,7 +8,7 @@ from email.message import EmailMessage
 
 import pytest
 
-from server.lobby import invitations, organiser, rematch
+from server.lobby import invitations, rematch
 from server.store import engine, links, people
 from server.store.models import LinkPurpose, Person
 from server.validation import Guest
@@ -89,7 +89,7 @@ def test_those_who_were_not_there_are_not_asked_again(table: Begin) -> None:
     assert made.link is not None
     send_waiting(NOW)
     number = next(n for n in range(3) if n != 1)  # Alice sits on seat 1
-    organiser.reinvite(links.token(made.link), number, Guest("Zoe", "zoe@example.org"), NOW)
+    invitations.reinvite(links.token(made.link), number, Guest("Zoe", "zoe@example.org"), NOW)
     assert text_of(only_mail_to("zoe", send_waiting(NOW))).startswith("Alice invites you to a game of Byzanz")
 
 

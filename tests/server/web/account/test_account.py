@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from server import create_app
 from server.accounts import login
-from server.lobby import organiser
+from server.lobby import invitations
 from server.store import engine, links, people
 from server.store.models import Absence, Game, Link, LinkPurpose, Person, Seat, Turn
 from tests.conftest import NOW, Table, settings
@@ -542,7 +542,7 @@ def test_a_link_about_all_games_stops_everything_and_offers_no_game(client: Flas
 def test_who_has_no_seat_any_more_can_stop_everything(client: FlaskClient) -> None:
     game_id, host = invited(NOW)
     path = f"/u/{token('stop', BOB, game_id, NOW)}"
-    organiser.drop(host, 1, NOW)
+    invitations.drop(host, 1, NOW)
     assert read(send(client, path, do="all")).status == 200
     assert me("bob@example.org").silent
 

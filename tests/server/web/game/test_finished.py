@@ -15,7 +15,7 @@ from server.mail.text import quoted
 from server.store import engine
 from server.store.models import Game, Seat
 from server.web.game import verify
-from server.web.lobby import lobby
+from server.web.lobby import new_game
 from tests.conftest import NOW, Table
 from tests.support.pages import log_in, look
 
@@ -72,4 +72,4 @@ def test_a_strangers_text_is_printable_and_short(text: str, most: int) -> None:
 
 
 def test_text_of_a_form_keeps_its_lines_and_loses_what_no_page_may_contain() -> None:
-    assert lobby.form_text("a\x00b\r\nc\x1b\u2028d\ud800\te") == "ab\r\ncde"
+    assert new_game.form_text("a\x00b\r\nc\x1b\u2028d\ud800\te") == "ab\r\ncde"

@@ -16,10 +16,10 @@ from sqlalchemy import func, select
 
 from server.accounts import login
 from server.config import TEMPLATES
-from server.lobby import create, invitations, notify, organiser, visitors
-from server.lobby.networks import Limits
+from server.lobby import create, invitations, notify, visitors
 from server.store import engine, links, mail_kinds, outbox, people
 from server.store.models import Game, Mail, Person
+from server.store.networks import Limits
 from server.validation import Guest
 from tests.conftest import NOW, Table, begun
 from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, game_of, invited, known, mails, token, wish
@@ -169,7 +169,7 @@ def test_a_reminder_counts_for_whoever_caused_the_invitation(
     game_id = confirmed_from(client, HERE, ALICE)
     still.shift(2 * timedelta(days=1))
     newcomers(client, open_table(), [HERE] * 30, "n")
-    organiser.send_nudges(engine.utc_now())
+    invitations.send_nudges(engine.utc_now())
     assert invitations_to(game_id) == ["invite", "invite", "held", "held"]
 
 

@@ -13,11 +13,11 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete, select
 
 from server.accounts import login
-from server.lobby import create, invitations, organiser
+from server.lobby import create, invitations
 from server.mail.text import quoted
 from server.store import engine, links
 from server.store.models import Game, Link, LinkPurpose, Mail, Person, Seat, Standing, Turn
-from server.web.lobby import lobby
+from server.web.lobby import home
 from tests.conftest import NOW, Table
 from tests.support.costs import more, statements
 from tests.support.games import make, start_clock, url
@@ -94,7 +94,7 @@ def test_own_games_lead_to_where_one_plays_those_to_move_first(client: FlaskClie
 def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
     client: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lobby, "utc_now", lambda: NOW)
+    monkeypatch.setattr(home, "utc_now", lambda: NOW)
     for number, game_id in enumerate(("later", "sooner", "stopped")):
         table(3, game_id)
         changed(game_id, name=game_id, created_at=NOW + number * DAY)
@@ -280,8 +280,8 @@ def test_two_hundred_games_take_as_many_statements_as_four(client: FlaskClient) 
 def test_the_fullest_open_tables_and_the_newest_games_in_progress_are_listed(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lobby, "MOST_LISTED", 2)
-    monkeypatch.setattr(lobby, "FEW", 2)
+    monkeypatch.setattr(home, "MOST_LISTED", 2)
+    monkeypatch.setattr(home, "FEW", 2)
     open_ids, run_ids = [], []
     for number in range(3):
         at = NOW + number * DAY
@@ -290,7 +290,7 @@ def test_the_fullest_open_tables_and_the_newest_games_in_progress_are_listed(
         run_ids.append(invited(at, name=f"Run {number}", players=(), bots=bots, listed=True)[0])
     full, _ = invited(NOW + 9 * DAY, name="Full", players=(BOB, CHARLIE), listed=True)
     private, host = invited(NOW + 9 * DAY, name="Private", players=(BOB,), free=1, listed=True)
-    organiser.set_listed(host, False, NOW)
+    invitations.set_listed(host, False, NOW)
     create.create_game(wish(listed=True, free=1), NOW + 9 * DAY)  # nobody has confirmed it
     page = look(client, "/")
     assert listed_games(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (0, 1)]
@@ -352,7 +352,7 @@ def test_the_form_offers_times_from_ten_minutes_to_a_week_and_banks_to_two(clien
 def test_the_organiser_sees_the_newest_mail_of_this_game_to_each_guest(client: FlaskClient) -> None:
     game_id, host = invited(NOW - 2 * DAY)
     invited(NOW - 2 * DAY, name="Another")
-    organiser.remind(host, 1, NOW)
+    invitations.remind(host, 1, NOW)
     with engine.transaction() as session:
         for mail in session.query(Mail).filter_by(kind="invite"):
             mail.status = "sent" if mail.game_id == game_id else "failed"

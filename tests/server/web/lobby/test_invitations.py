@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from server.lobby import create, invitations, notify, organiser
+from server.lobby import create, invitations, notify
 from server.lobby.settings import TimeControl
 from server.store import engine
 from server.store.models import Alert, Game, Person
@@ -123,7 +123,7 @@ def test_an_answer_that_is_none_is_a_bad_request(bare: FlaskClient) -> None:
 def test_a_seat_given_up_says_so(bare: FlaskClient) -> None:
     game_id, host = invited(NOW)
     bob = f"/i/{token('invite', BOB, game_id, NOW)}"
-    organiser.drop(host, 1, NOW)
+    invitations.drop(host, 1, NOW)
     assert "no longer reserved" in look(bare, bob).text
     page = read(bare.post(bob, data={"answer": "accept", "name": "Bob"}))
     assert page.status == 409
@@ -133,7 +133,7 @@ def test_a_seat_given_up_says_so(bare: FlaskClient) -> None:
 def test_a_cancelled_or_finished_invitation_offers_no_seat(bare: FlaskClient) -> None:
     game_id, host = invited(NOW)
     bob = f"/i/{token('invite', BOB, game_id, NOW)}"
-    organiser.cancel(host, NOW)
+    invitations.cancel(host, NOW)
     page = look(bare, bob)
     assert "called off" in page.text
     assert "accept" not in page.html
@@ -571,7 +571,7 @@ def test_the_hosts_line_is_in_the_invitation_and_nowhere_public(bare: FlaskClien
     sent = [message for message in send_waiting(NOW) if BOB.address in str(message["To"])]
     assert [f"“{LINE}” – Alice" in text_of(message) for message in sent] == [True]
     assert "Bring &lt;b&gt;olives" in html_of(sent[0])
-    organiser.drop(host, 1, NOW)
+    invitations.drop(host, 1, NOW)
     assert "olives" not in look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").html
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from server import play
 from server.accounts import login
-from server.lobby import create, invitations, organiser
+from server.lobby import create, invitations
 from server.mail.text import quoted
 from server.store import engine, links
 from server.store.models import Game
@@ -310,7 +310,7 @@ def test_a_listed_game_that_runs_can_be_looked_at(client: FlaskClient) -> None:
 def test_the_answer_to_a_dead_link_is_always_the_same(client: FlaskClient) -> None:
     game_id, host = invited(NOW)
     bob = token("invite", BOB, game_id, NOW)
-    organiser.drop(host, 1, NOW)
+    invitations.drop(host, 1, NOW)
     texts = [host, bob, "a" * 26, "", "x" * 5000, "\0", "é"]
     answers = [client.post("/link", data={"token": text}) for text in texts]
     assert {(answer.status_code, answer.data, str(answer.headers)) for answer in answers} == {

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from server import play
 from server.community import talk
-from server.lobby import vacancies
+from server.lobby import open_tables
 from server.store import engine, links
 from server.store.models import Block, Person, Seat
 from server.validation import Guest
@@ -35,7 +35,7 @@ def offered(table: Seating) -> Table:
     """Return a game in which Bob's seat is offered."""
     game = table(3)
     play.leave("g1", 1, now=NOW)
-    vacancies.offer_as_organiser(token("organise", ALICE, "g1", NOW), 1, NOW)
+    open_tables.offer_as_organiser(token("organise", ALICE, "g1", NOW), 1, NOW)
     return game
 
 
@@ -194,7 +194,7 @@ def test_a_moderator_offers_a_seat(client: FlaskClient, table: Seating) -> None:
 
 
 def test_the_former_player_is_told_by_email(offered: Table) -> None:
-    vacancies.take("g1", 1, known(ZOE, NOW), "Zoe", NOW)
+    open_tables.take("g1", 1, known(ZOE, NOW), "Zoe", NOW)
     (mail,) = mails("former")
     assert mail.person_id == offered.people[1]
     with engine.reading() as session:
@@ -214,8 +214,8 @@ def taken_over(table: Seating) -> tuple[Table, int, str]:
     question = start_clock("g1", seat, NOW).question
     play.time_out("g1", seat, question, later)
     play.leave("g1", seat, now=later)
-    vacancies.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, later)
-    vacancies.take("g1", seat, known(ZOE, NOW), "Zoe", later)
+    open_tables.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, later)
+    open_tables.take("g1", seat, known(ZOE, NOW), "Zoe", later)
     return game, seat, f"/t/{token('seat', ZOE, 'g1', NOW)}"
 
 
@@ -252,8 +252,8 @@ def test_what_they_said_is_a_former_players_in_each_language(
     seat = asked(game)
     talk.say("g1", game.people[seat], "Goodbye", request_id="bye", now=NOW)
     play.leave("g1", seat, now=NOW)
-    vacancies.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, NOW)
-    vacancies.take("g1", seat, known(ZOE, NOW), "Zoe", NOW)
+    open_tables.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, NOW)
+    open_tables.take("g1", seat, known(ZOE, NOW), "Zoe", NOW)
     with engine.transaction() as session:
         for person in session.scalars(select(Person)):
             person.language = language

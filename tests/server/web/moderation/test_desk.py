@@ -17,7 +17,7 @@ from server import play
 from server.mail.text import quoted
 from server.store import engine, outbox, people
 from server.store.models import Game, Person, Seat
-from server.web.moderation import desk, issues
+from server.web.moderation import desk
 from tests.conftest import NOW, Table
 from tests.support.games import MIA, change, make, make_moderator, move_texts, outsider, troubled
 from tests.support.lobby import everything, invited, mails
@@ -234,7 +234,7 @@ def test_an_empty_desk_says_that_all_is_well(mia: FlaskClient) -> None:
 def test_what_the_desk_tells_the_search_finds(mia: FlaskClient, site: Town) -> None:
     cases = told(look(mia, "/m/"))
     everywhere = set()
-    for kind in issues.KINDS:
+    for kind in desk.KINDS:
         own = [case for tag, found in cases.items() if KINDS.get(tag) == kind for case in found]
         games = {at.removeprefix("The table ").removesuffix(" Byzanz") for at, _case in own}
         assert ids(look(mia, f"/m/games?status={kind}")) == games, kind
@@ -268,13 +268,13 @@ def test_who_wants_one_mail_a_day_waits_for_no_mail(mia: FlaskClient, site: Town
 
 
 def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient, table: Begin) -> None:
-    for number in range(issues.MOST_SHOWN + 3):
+    for number in range(desk.MOST_SHOWN + 3):
         game = table(3, f"g{number}")
         play.moderate(game.id, "!pause", reason="x", person_id=outsider(), now=NOW)
     page = look(mia, "/m/")
-    assert len(told(page)["Stalled"]) == issues.MOST_SHOWN
-    assert f"Show all: Stalled ({issues.MOST_SHOWN + 3})" in page.text
-    assert len(ids(look(mia, "/m/games?status=stuck"))) == issues.MOST_SHOWN + 3
+    assert len(told(page)["Stalled"]) == desk.MOST_SHOWN
+    assert f"Show all: Stalled ({desk.MOST_SHOWN + 3})" in page.text
+    assert len(ids(look(mia, "/m/games?status=stuck"))) == desk.MOST_SHOWN + 3
     assert 'href="/m/games?status=stuck"' in page.html
 
 

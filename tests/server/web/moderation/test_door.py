@@ -14,7 +14,7 @@ from sqlalchemy import delete, select
 from server import play
 from server.accounts import addresses, login, personal_data
 from server.community import blocks, reports, talk
-from server.lobby import vacancies
+from server.lobby import open_tables
 from server.play import powers
 from server.play.powers import Asker, Conflict, Unwarned
 from server.store import engine, log
@@ -257,8 +257,8 @@ def test_the_only_moderators_offer_is_told_to_the_table(game: Table) -> None:
     change(Seat, (game.id, 1), autopilot=False, left=False)
     play.leave(game.id, 1, now=now)
     with pytest.raises(Unwarned):
-        vacancies.offer_as_moderator(game.id, 1, Asker(alice, "gone"), now)
-    vacancies.offer_as_moderator(game.id, 1, Asker(alice, "gone", warned=True), now)
+        open_tables.offer_as_moderator(game.id, 1, Asker(alice, "gone"), now)
+    open_tables.offer_as_moderator(game.id, 1, Asker(alice, "gone", warned=True), now)
     assert row(Seat, (game.id, 1)).offered_at == now
     with engine.reading() as session:
         noted = [entry.note for entry in log.entries(session, game.id) if entry.move == "!note"]

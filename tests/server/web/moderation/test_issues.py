@@ -10,7 +10,7 @@ from sqlalchemy import select
 from server.play import autopilot
 from server.store import engine
 from server.store.models import Game, Seat
-from server.web.moderation import desk, issues
+from server.web.moderation import desk
 from tests.conftest import NOW, Table
 from tests.support.games import troubled
 
@@ -27,25 +27,27 @@ FOUND = {
 def test_each_trouble_is_found_in_each_database(table: Callable[..., Table]) -> None:
     troubled(table, NOW)
     with engine.reading() as session:
-        for kind in issues.KINDS:
-            assert set(session.scalars(select(Game.id).where(issues.games(kind, NOW)))) == FOUND[kind], kind
+        for kind in desk.KINDS:
+            assert set(session.scalars(select(Game.id).where(desk.games_with(kind, NOW)))) == FOUND[kind], (
+                kind
+            )
         everywhere = set().union(*FOUND.values())
-        assert set(session.scalars(select(Game.id).where(issues.games("trouble", NOW)))) == everywhere
+        assert set(session.scalars(select(Game.id).where(desk.games_with("trouble", NOW)))) == everywhere
         listed = {
-            "late": issues.late(session, NOW),
-            "stuck": issues.stuck(session, NOW),
-            "aside": issues.quarantined(session),
-            "away": issues.on_autopilot(session),
+            "late": desk.late(session, NOW),
+            "stuck": desk.stuck_games(session, NOW),
+            "aside": desk.quarantined(session),
+            "away": desk.autopilot_games(session),
         }
         for kind, some in listed.items():
             assert {row[0].id for row in some.rows} == FOUND[kind], kind
             assert some.count == len(some.rows)
-        mail = (issues.unreached(session), issues.unsent(session, NOW), issues.refused(session, NOW))
+        mail = (desk.unreached(session), desk.unsent(session, NOW), desk.refused(session, NOW))
         assert [some.count for some in mail] == [1, 1, 1]
         assert autopilot.unattended(session, ["paused", "rests"]) == {"rests"}
         gone = select(Seat.game_id, Seat.seat).where(Seat.left)
         assert session.execute(gone).all() == [("left", 2)]
-        assert issues.alerts(session).count == 2  # what another list has is not said twice
+        assert desk.open_alerts(session).count == 2  # what another list has is not said twice
 
 
 def test_the_search_and_the_actions_are_the_same_in_each_database(table: Callable[..., Table]) -> None:

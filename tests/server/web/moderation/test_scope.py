@@ -15,7 +15,7 @@ from server.mail.text import quoted
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
 from server.store.models import Alert, Entry, Game, IncomingMail, Mail, Outage, Person, Seat, Turn
-from server.web.moderation import desk, game, issues
+from server.web.moderation import desk, game
 from tests.conftest import NOW, Table
 from tests.support.games import MIA, change, make, make_moderator
 from tests.support.pages import look, sign_in
@@ -179,8 +179,8 @@ def kinds_of(game_id: str) -> set[str]:
     with engine.reading() as session:
         return {
             kind
-            for kind in issues.KINDS
-            if game_id in session.scalars(select(Game.id).where(issues.games(kind, NOW))).all()
+            for kind in desk.KINDS
+            if game_id in session.scalars(select(Game.id).where(desk.games_with(kind, NOW))).all()
         }
 
 
@@ -195,12 +195,12 @@ def test_each_kind_of_issue_begins_and_ends_where_it_should(table: Begin, number
     assert kinds_of("troubled") == expected
     with engine.reading() as session:
         listed = {
-            "late": issues.late(session, NOW),
-            "stuck": issues.stuck(session, NOW),
-            "aside": issues.quarantined(session),
-            "away": issues.on_autopilot(session),
+            "late": desk.late(session, NOW),
+            "stuck": desk.stuck_games(session, NOW),
+            "aside": desk.quarantined(session),
+            "away": desk.autopilot_games(session),
         }
-        mail = [*issues.unreached(session).rows, *issues.unsent(session, NOW).rows]
+        mail = [*desk.unreached(session).rows, *desk.unsent(session, NOW).rows]
     here = {kind for kind, found in listed.items() if "troubled" in [row[0].id for row in found.rows]}
     assert here | ({"mail"} if "troubled" in [row[0].id for row in mail] else set()) == expected
 
@@ -235,7 +235,7 @@ def test_a_rejected_email_to_an_unreachable_player_is_not_listed_too(
     for each in happens:
         each(bounced)
     with engine.reading() as session:
-        found = {mail.key for mail, _, _ in issues.refused(session, NOW).rows}
+        found = {mail.key for mail, _, _ in desk.refused(session, NOW).rows}
     assert ("bounce" in found) == listed
 
 
@@ -248,7 +248,7 @@ def test_each_seat_that_no_email_reaches_is_listed_with_its_own_turn(table: Begi
     with engine.reading() as session:
         rows = [
             (game_.id, seat.seat, person.name, turn and (turn.game_id, turn.seat))
-            for game_, seat, person, turn in issues.unreached(session).rows
+            for game_, seat, person, turn in desk.unreached(session).rows
         ]
     assert rows == [
         ("one", 0, "Alice", ("one", 0)),
@@ -262,8 +262,8 @@ def test_a_turn_whose_email_was_refused_is_not_listed_as_unsent_too(table: Begin
         UNSENT(table(3, name))
     change(Turn, ("refused", 0), refused=quoted("550 no"), refused_at=NOW)
     with engine.reading() as session:
-        assert [row[0].id for row in issues.unsent(session, NOW).rows] == ["unsent"]
-        assert [row[0].id for row in issues.unreached(session).rows] == ["refused"]
+        assert [row[0].id for row in desk.unsent(session, NOW).rows] == ["unsent"]
+        assert [row[0].id for row in desk.unreached(session).rows] == ["refused"]
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -301,7 +301,7 @@ def test_failed_emails_are_listed_for_a_week_the_newest_first(table: Begin) -> N
             outbox.enqueue(session, key=name, kind="act", person_id=people[1], now=NOW - age, game_id="g1")
             session.scalars(select(Mail).where(Mail.key == name)).one().status = status
     with engine.reading() as session:
-        found = issues.refused(session, NOW)
+        found = desk.refused(session, NOW)
         assert ([mail.key for mail, _, _ in found.rows], found.count) == (["newest", "older"], 2)
         assert {(person.id, game_.id) for _, person, game_ in found.rows} == {(people[1], "g1")}
 
@@ -320,7 +320,7 @@ def test_failed_emails_to_people_who_left_the_table_need_nothing_more(table: Beg
         for seat in (0, 1):
             session.get_one(Seat, ("g1", seat)).person_id = people[2]
     with engine.reading() as session:
-        assert {mail.key for mail, _, _ in issues.refused(session, NOW).rows} == {"host", "own", "sits"}
+        assert {mail.key for mail, _, _ in desk.refused(session, NOW).rows} == {"host", "own", "sits"}
 
 
 def test_the_most_urgent_is_listed_first(table: Begin) -> None:
@@ -334,12 +334,12 @@ def test_the_most_urgent_is_listed_first(table: Begin) -> None:
         alerts.raise_alert(session, "gone", quoted("gone"), NOW)
         alerts.clear(session, "gone", NOW)
     with engine.reading() as session:
-        assert [game_.id for game_, _, _ in issues.late(session, NOW).rows] == ["g2", "g1"]
-        assert [alert.key for alert, _ in issues.alerts(session).rows] == ["a2", "a1", "a0"]
+        assert [game_.id for game_, _, _ in desk.late(session, NOW).rows] == ["g2", "g1"]
+        assert [alert.key for alert, _ in desk.open_alerts(session).rows] == ["a2", "a1", "a0"]
     for number in range(3):
         change(Game, f"g{number}", paused=True)
     with engine.reading() as session:
-        assert [game_.id for game_, _ in issues.stuck(session, NOW).rows] == ["g2", "g1", "g0"]
+        assert [game_.id for game_, _ in desk.stuck_games(session, NOW).rows] == ["g2", "g1", "g0"]
 
 
 def test_a_form_that_cannot_be_read_says_which_word_is_wrong(mia: FlaskClient, table: Begin) -> None:

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from hypothesis import HealthCheck, example, given, settings
 from sqlalchemy import func, select
 
-from server.lobby import invitations, notify, organiser, rematch, visitors
+from server.lobby import invitations, notify, rematch, visitors
 from server.mail import subscriptions
 from server.play import seats
 from server.store import engine, links
@@ -147,15 +147,15 @@ def test_the_next_game_is_shown_to_its_players_unless_it_is_listed(client: Flask
     found = rematch.again(over.id, over.people[0], NOW)
     assert shown not in look(client, path).text
     host = link("organise", over.people[0], found.game_id).removeprefix("/o/")
-    organiser.set_listed(host, True, NOW)
+    invitations.set_listed(host, True, NOW)
     assert shown in look(client, path).text
-    organiser.set_listed(host, False, NOW)
+    invitations.set_listed(host, False, NOW)
     assert shown not in look(client, path).text
     log_in(client, over.people[3])
     assert shown in look(client, path).text
     assert f'href="/g/{found.game_id}"' in look(client, path).html
-    organiser.set_listed(host, True, NOW)
-    organiser.cancel(host, NOW)
+    invitations.set_listed(host, True, NOW)
+    invitations.cancel(host, NOW)
     assert shown not in look(client, path).text
 
 

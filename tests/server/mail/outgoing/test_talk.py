@@ -15,7 +15,8 @@ from server import play
 from server.accounts import personal_data
 from server.errors import InvalidInput
 from server.mail import deliverability, subscriptions
-from server.mail.outgoing import deliver, said
+from server.mail.outgoing import deliver
+from server.mail.outgoing import talk as outgoing_talk
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.store import engine, people
@@ -96,7 +97,7 @@ def test_only_what_was_said_since_ones_own_move_is_told(game: Table) -> None:
     say(game, 3, "After.")
     with engine.reading() as session:
         bob, row_of_game = session.get_one(Person, game.people[1]), session.get_one(Game, game.id)
-        told = said.since(session, row_of_game, bob, row_of_game.head)
+        told = outgoing_talk.since(session, row_of_game, bob, row_of_game.head)
     assert told.words == (("Daphne", ("After.",)),)
 
 
@@ -160,11 +161,11 @@ def test_words_cost_one_statement(game: Table) -> None:
 
 def test_an_email_shows_the_newest_words_and_counts_the_others(game: Table) -> None:
     for seat in (0, 2):
-        for number in range(said.WORDS // 2 + 2):
+        for number in range(outgoing_talk.WORDS // 2 + 2):
             say(game, seat, f"word {number}")
     text = text_of(bobs_turn(game))
     assert "- 4 earlier messages on your page." in text
-    assert text.count(": word ") == said.WORDS
+    assert text.count(": word ") == outgoing_talk.WORDS
     assert "- Alice: word 3\n" not in text
     assert "- Alice: word 4\n" in text
 

@@ -17,7 +17,7 @@ from server.store.engine import reading, utc_now
 from server.web import locale
 from server.web.http import csrf, limiter, seat_access, unknown_link
 
-blueprint = Blueprint("trials", __name__)
+blueprint = Blueprint("visitors", __name__)
 csrf.exempt(blueprint)  # a visitor has no cookie yet; the rest is authorised by the token in the URL
 
 GUIDE_COOKIE = "guide"

@@ -1,4 +1,4 @@
-"""The page of open tables: a filter, seats of running games that need a player, and what a person wants to hear of."""
+"""Open tables, searches kept by email, and seats that need another player."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session
 
 from byzanz import games
 from byzanz.rules import PUBLIC
-from server import validation
+from server import i18n, validation
 from server.accounts import login
 from server.community import reliability
-from server.errors import InvalidInput, Refused
+from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import open_tables
 from server.lobby.open_tables import Wanted
 from server.mail import subscriptions
@@ -24,10 +24,12 @@ from server.play import positions
 from server.play.positions import Broken
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, LinkPurpose, Person, SeatStatus
-from server.web.http import costly, csrf, limiter, unknown_link
+from server.store.models import Game, GameStatus, LinkPurpose, Person, SeatStatus
+from server.web.http import GAME_ID, costly, csrf, limiter, unknown_link
 
-blueprint = Blueprint("tables", __name__)
+blueprint = Blueprint("open_tables", __name__)
+
+# ---- open tables ----
 
 
 @blueprint.get("/tables")
@@ -148,3 +150,77 @@ def _stop_page(token: str) -> ResponseReturnValue:
 
 
 csrf.exempt(stop)  # authorised by the token in the URL; it works without cookies
+
+
+# ---- seats that need another player ----
+
+PATH = "/take/<game_id>/<int(max=99):number>"
+
+
+@blueprint.get(PATH)
+@costly
+def offered_seat(game_id: str, number: int) -> ResponseReturnValue:
+    """Show an offered seat; viewing it changes nothing."""
+    return _offer_page(game_id, number, None)
+
+
+@blueprint.post(PATH)
+@limiter.limit("30/minute")
+def take(game_id: str, number: int) -> ResponseReturnValue:
+    """Take the seat and go to it; for signed-in people only."""
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None or not GAME_ID.fullmatch(game_id):
+        return _offer_page(game_id, number, None)
+    try:
+        return flask.redirect(
+            open_tables.take(game_id, number, me.id, flask.request.form.get("name", ""), utc_now()), 303
+        )
+    except Refused as refusal:
+        return _offer_page(game_id, number, refusal)
+
+
+@blueprint.post(f"{PATH}/sign-in")
+@limiter.limit("10/hour")
+def ask_link(game_id: str, number: int) -> ResponseReturnValue:
+    """Mail a sign-in link to the address in the form, known or not, for it leads back to the seat."""
+    with reading() as session:
+        _check_game(session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None)
+        offered = open_tables.offered_seat(session, game_id, number, None) is not None
+    address = flask.request.form.get("address", "")
+    try:
+        login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=offered)
+    except (InvalidInput, TooMany) as refusal:
+        return _offer_page(game_id, number, refusal)
+    flask.session[login.TABLE_KEY], flask.session[login.SEAT_KEY] = game_id, number
+    return render_template("account/link_sent.html", newcomers=offered)
+
+
+def _check_game(game: Game | None) -> Game:
+    if game is None or game.status not in (GameStatus.RUNNING, GameStatus.OVER):
+        flask.abort(404)
+    return game
+
+
+def _offer_page(game_id: str, number: int, refusal: Refused | None) -> ResponseReturnValue:
+    with reading() as session:
+        game = _check_game(session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None)
+        me = login.signed_in(session)
+        found = open_tables.offered_seat(session, game.id, number, me.id if me else None)
+        form = flask.request.form
+        page = render_template(
+            "lobby/take.html",
+            game=game if found else None,
+            game_id=game_id,
+            number=number,
+            offer=open_tables.described(session, [found])[0] if found else None,
+            view=public_view(session, game) if found else None,
+            names=tuple(seat.name for seat in open_tables.seats_of(session, [game.id])[game.id]),
+            title=games.title_of(game.slug),
+            me=me,
+            now=utc_now(),
+            name=form.get("name", me.name if me else ""),
+            refusal=refusal,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
+        )
+    return page, refusal.status if refusal else 200
