@@ -29,8 +29,8 @@ from server.store import engine
 from server.store.models import Game, Mail, Person
 from tests.conftest import NOW, Table
 from tests.support import mails
+from tests.support.games import row, submit
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import row, submit
 from tests.support.pages import log_in, look, send
 from tests.support.routes import ANSWERS, VISITORS, address, routes, visitors
 from tests.support.visitors import make_visitors

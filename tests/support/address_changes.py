@@ -53,7 +53,7 @@ def row(person_id: int) -> Person:
         return session.get_one(Person, person_id)
 
 
-def at(address: str) -> int | None:
+def id_at(address: str) -> int | None:
     """Return the id of the person with an address, or None."""
     with engine.reading() as session:
         return session.scalar(select(Person.id).where(Person.email == address))

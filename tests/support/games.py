@@ -31,9 +31,9 @@ def position(game_id: str) -> Position:
         return positions.load(session, session.get_one(Game, game_id))
 
 
-def entries(game_id: str) -> list[record.Entry]:
+def entries(game_id: str, after: int = 0) -> list[record.Entry]:
     with engine.reading() as session:
-        return log.entries(session, game_id)
+        return log.entries(session, game_id, after=after)
 
 
 def turn_of(game_id: str, seat: int) -> Turn | None:
@@ -47,15 +47,25 @@ def mails_of(kind: str) -> list[Mail]:
 
 
 def submit(
-    game_id: str, seat: int, text: str, request_id: str = "r1", seen: int | None = None
+    game_id: str,
+    seat: int,
+    text: str = "pass",
+    now: datetime = NOW,
+    *,
+    request_id: str | None = None,
+    seen: int | None = None,
+    by: Cause = Cause.PLAYER,
 ) -> play.Receipt:
+    """Play a move, by default with a request id of its own and by somebody who has seen the newest entry."""
+    at = head(game_id)
     return play.submit(
         game_id,
         seat,
         text,
-        seen=position(game_id).head if seen is None else seen,
-        request_id=request_id,
-        now=NOW,
+        seen=at if seen is None else seen,
+        request_id=request_id or f"{seat}-{at}",
+        now=now,
+        by=by,
     )
 
 
@@ -95,9 +105,20 @@ TICK = 100.0
 """Slow, so that hours pass in few heartbeats: a process may be silent for ten minutes."""
 
 
-def entries_by(game_id: str) -> list[tuple[int | None, str, str]]:
+def entries_by(game_id: str, after: int = 1) -> list[tuple[int | None, str, str]]:
+    return [(entry.seat, entry.by, entry.move) for entry in entries(game_id, after)]
+
+
+def row(kind: type[Any], key: Any) -> Any:
+    """Return a row, None if there is none."""
     with engine.reading() as session:
-        return [(entry.seat, entry.by, entry.move) for entry in log.entries(session, game_id, after=1)]
+        return session.get(kind, key)
+
+
+def all_of(kind: type[Any]) -> list[Any]:
+    """Return all rows of a table."""
+    with engine.reading() as session:
+        return list(session.scalars(select(kind)))
 
 
 def change(kind: type[Any], key: Any, **values: object) -> None:

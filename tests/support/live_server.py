@@ -241,9 +241,8 @@ class Player:
             form = next((form for form in self.hand.forms() if "seen" in form.hidden), None)
             if form is None or not form.buttons:
                 return
-            if not self._decide(form):
+            if not self._decide(form):  # the page that comes back asks on
                 return
-            assert self.hand.open(address) == 200
         raise AssertionError("a turn that never ends")
 
     def _decide(self, form: Form) -> bool:

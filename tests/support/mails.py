@@ -16,7 +16,6 @@ import pytest
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from server import play
 from server.mail.outgoing import compose, deliver, relevance, view
 from server.mail.outgoing.compose import ComposedMail
 from server.mail.text import wrapped
@@ -78,12 +77,6 @@ def send_waiting(now: datetime = NOW) -> list[EmailMessage]:
     return fake_mailer.sent
 
 
-def submit(game_id: str, seat: int, text: str, now: datetime = NOW) -> None:
-    with engine.reading() as session:
-        head = session.get_one(Game, game_id).head
-    play.submit(game_id, seat, text, seen=head, request_id=f"{seat}-{head}", now=now)
-
-
 def bold_move(game_id: str, seat: int) -> str:
     """Return the lowest bid, or else the default move."""
     with engine.reading() as session:
@@ -96,19 +89,6 @@ def bold_move(game_id: str, seat: int) -> str:
 def awaited(game_id: str) -> int:
     with engine.reading() as session:
         return min(turn.seat for turn in turns.open_turns(session, game_id))
-
-
-def change(kind: type[Any], key: Any, **values: object) -> None:
-    """Change a row, as time or another part of the server would have."""
-    with engine.transaction() as session:
-        row = session.get_one(kind, key)
-        for name, value in values.items():
-            setattr(row, name, value)
-
-
-def row(kind: type[Any], key: Any) -> Any:
-    with engine.reading() as session:
-        return session.get(kind, key)
 
 
 def queue(kind: str, person: int, key: str = "", **more: Any) -> None:

@@ -215,7 +215,7 @@ def plan(watch: Watch, seat: int) -> None:
     watch.plans[seat, turn.opened_seq] = min(late, turn.due_at - timedelta(seconds=1))
 
 
-def answer(watch: Watch, turn: Turn) -> None:
+def answer_turn(watch: Watch, turn: Turn) -> None:
     """Answer in each player's own way: page, reply, orders, API."""
     position = watch.position()
     moves = position.rules.moves(position.state, turn.seat)
@@ -290,7 +290,7 @@ def mend(watch: Watch) -> None:
         assert client.post(action[1], data=fields).status_code == 303
 
 
-def post(watch: Watch) -> None:
+def read_mails(watch: Watch) -> None:
     """Read the emails: check each turn that has started, and let its player plan."""
     for message in watch.fake_mailer.sent[watch.read :]:
         watch.read += 1
@@ -361,10 +361,10 @@ def play_on(watch: Watch) -> int:
             early = [t for t in watch.turns() if t.due_at and t.due_at > watch.now]
             for turn in watch.turns():
                 if watch.plans.get((turn.seat, turn.opened_seq), watch.now + MINUTE) <= watch.now:
-                    answer(watch, turn)
+                    answer_turn(watch, turn)
             watch.ticks()
             missed += check_fallbacks(watch, due, early)
-            post(watch)
+            read_mails(watch)
         assert watch.now < BEGIN + timedelta(days=400)
     return missed
 

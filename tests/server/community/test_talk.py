@@ -24,7 +24,7 @@ from server.store import engine, links
 from server.store.models import Block, Game, Link, LinkPurpose, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.mails import change, row, submit
+from tests.support.games import change, row, submit
 from tests.support.talk import word_id
 
 Begin = Callable[..., Table]
@@ -47,7 +47,7 @@ def since(game: Table, seat: int, seq: int) -> list[str]:
         ]
 
 
-def count() -> int:
+def count_words() -> int:
     with engine.reading() as session:
         return session.scalar(select(func.count()).select_from(Word)) or 0
 
@@ -263,14 +263,14 @@ def test_an_unknown_game(game: Table) -> None:
 
 
 def test_what_is_taken_back_leaves_nothing_and_its_number_is_not_given_again(game: Table) -> None:
-    rows = count()
+    rows = count_words()
     say(game, 0, "Hello")
     say(game, 0, "Helo")
     taken_back = word_id(game.id, 2)
     assert not talk.take_back(game.id, game.people[1], taken_back)
     assert talk.take_back(game.id, game.people[0], taken_back)
     assert not talk.take_back(game.id, game.people[0], taken_back)
-    assert count() == rows + 1
+    assert count_words() == rows + 1
     assert say(game, 0, "Hello!").number == 3
     assert heard(game, 1) == ["Hello", "Hello!"]
 

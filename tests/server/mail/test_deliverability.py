@@ -23,21 +23,10 @@ from server.store import engine, facts, links, log, outbox, people
 from server.store.facts import Fact
 from server.store.models import Alert, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import appoint, outsider
+from tests.support.games import appoint, change, outsider, row, submit
 from tests.support.lobby import everything
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import (
-    awaited,
-    bold_move,
-    change,
-    one_database,
-    queue,
-    row,
-    send_waiting,
-    submit,
-    text_of,
-    the_mail,
-)
+from tests.support.mails import awaited, bold_move, one_database, queue, send_waiting, text_of, the_mail
 from tests.support.pages import sign_in
 
 Begin = Callable[..., Table]
@@ -61,7 +50,7 @@ def notices(game: Table) -> list[tuple[int, dict[str, Any]]]:
         return [(mail.person_id, outbox.details(mail)) for mail in found]
 
 
-def refused(game: Table, seat: int, why: str = "550 5.1.1 no such user") -> Mail:
+def refuse(game: Table, seat: int, why: str = "550 5.1.1 no such user") -> Mail:
     """Queue an email to a player, which the mail server rejects."""
     queue("act", game.people[seat], f"refused-{seat}", game_id=game.id, seat=seat, seq=1)
     deliver.deliver(NOW, FakeMailer(*[PermanentFailure(why)] * 9))
@@ -72,7 +61,7 @@ def refused(game: Table, seat: int, why: str = "550 5.1.1 no such user") -> Mail
 def test_the_reason_of_a_rejection_is_kept_and_told(table: Begin) -> None:
     game = table(3)
     send_waiting()
-    mail = refused(game, 1)
+    mail = refuse(game, 1)
     said = quoted("550 5.1.1 no such user")
     assert (mail.status, mail.error) == ("failed", said)
     assert row(Person, game.people[1]).unreachable == said
@@ -89,7 +78,7 @@ def test_a_rejected_player_is_told_by_the_name_at_the_table(table: Begin) -> Non
     game = table(3)
     send_waiting()
     change(Person, game.people[1], name="nobody")
-    refused(game, 1)
+    refuse(game, 1)
     assert [details["name"] for _reader, details in notices(game)] == ["Bob"]
 
 
@@ -105,7 +94,7 @@ def test_a_reason_of_ours_is_told_in_the_readers_language(table: Begin) -> None:
 
 def test_those_in_charge_are_not_told_of_their_own_address(table: Begin) -> None:
     game = table(3)
-    refused(game, 0)
+    refuse(game, 0)
     assert notices(game) == []
     assert len(alerts()) == 1
 
@@ -615,7 +604,7 @@ def test_what_is_our_fault_suppresses_nobody_and_alerts_the_operator_once(table:
 def test_the_organiser_learns_that_the_player_did_nothing_wrong(table: Begin) -> None:
     game = table(3)
     send_waiting()
-    mail = refused(game, 1, "550 5.7.26 DMARC policy of reject")
+    mail = refuse(game, 1, "550 5.7.26 DMARC policy of reject")
     assert mail.status == "failed"
     assert [alert[0] for alert in alerts()] == ["mail-blocked"]
     (message,) = send_waiting(NOW + MINUTE)

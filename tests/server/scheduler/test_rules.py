@@ -18,8 +18,8 @@ from server.store import engine, facts
 from server.store.models import Alert, Game, Mail, Turn
 from tests.conftest import Table
 from tests.support.folders import example
-from tests.support.games import TICK, change, entries_by, give_to_bots, outsider
-from tests.support.mails import row, send_waiting
+from tests.support.games import TICK, change, entries_by, give_to_bots, outsider, row
+from tests.support.mails import send_waiting
 from tests.support.scheduler import Machine
 
 Begin = Callable[..., Table]

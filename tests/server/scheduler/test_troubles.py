@@ -33,8 +33,8 @@ from server.store import engine, people, processes, totals
 from server.store.models import Alert, Game, Presence, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.database_faults import IMPATIENT, impatient, locked, locked_for
-from tests.support.games import change, entries_by, give_to_bots
-from tests.support.mails import one_database, row, send_waiting
+from tests.support.games import change, entries_by, give_to_bots, row
+from tests.support.mails import one_database, send_waiting
 from tests.support.scheduler import SECONDS
 
 __all__ = ["impatient"]

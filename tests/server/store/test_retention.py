@@ -14,7 +14,8 @@ from server.store import engine, outbox, people
 from server.store.models import Game, Mail
 from server.store.statements import AnyMail
 from tests.conftest import NOW, Table
-from tests.support.mails import change, queue, send_waiting, statuses
+from tests.support.games import change
+from tests.support.mails import queue, send_waiting, statuses
 from tests.support.neighbour_game import elsewhere
 
 Begin = Callable[..., Table]
@@ -54,7 +55,7 @@ def highest_id() -> int:
 # What is emptied
 
 
-def sent(mail: AnyMail) -> None:
+def mark_sent(mail: AnyMail) -> None:
     with engine.transaction() as session:
         assert outbox.mark_sent(session, mail, NOW)
 
@@ -96,14 +97,14 @@ def test_a_sent_mail_of_a_game_keeps_neither_its_mailer_nor_a_date_until_a_month
 
 
 @pytest.mark.parametrize(("end", "kind", "left"), [
-    (sent, "signin", {}),
+    (mark_sent, "signin", {}),
     (dropped, "act", {}),
     (failed, "answered", {}),
     (bounced, "refused", {}),
     (merged, "timeout", {}),
     (tried, "refused", {"name": "Bob"}),
-    (sent, "confirm", {"name": "Bob"}),
-    (sent, "digest", {"name": "Bob"}),
+    (mark_sent, "confirm", {"name": "Bob"}),
+    (mark_sent, "digest", {"name": "Bob"}),
 ])  # fmt: skip
 @pytest.mark.usefixtures("app")
 def test_what_only_its_template_needed_is_emptied_once_a_mail_is_finished(

@@ -33,7 +33,7 @@ from server.play import positions, turns
 from server.store import engine, facts, links, models, outbox, people
 from server.store.models import Alert, Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NAMES, NOW, Table
-from tests.support.games import outsider
+from tests.support.games import change, outsider, row, submit
 from tests.support.mail_servers import FakeMailer, FaultyServer, received
 from tests.support.mails import (
     MINUTE,
@@ -42,15 +42,12 @@ from tests.support.mails import (
     awaited,
     body_of,
     bold_move,
-    change,
     html_of,
     message_id,
     one_database,
     queue,
-    row,
     send_waiting,
     statuses,
-    submit,
     text_of,
     the_mail,
     words_of,

@@ -24,20 +24,9 @@ from server.scheduler import jobs, loop
 from server.store import engine, log, processes
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
+from tests.support.games import change, outsider, row, submit
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import (
-    assert_same,
-    change,
-    html_of,
-    one_database,
-    row,
-    send_waiting,
-    statuses,
-    submit,
-    text_of,
-    words_of,
-)
+from tests.support.mails import assert_same, html_of, one_database, send_waiting, statuses, text_of, words_of
 from tests.support.pages import log_in
 
 Begin = Callable[..., Table]

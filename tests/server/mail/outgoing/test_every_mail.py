@@ -20,6 +20,7 @@ from server.store import engine, links, mail_kinds, outbox
 from server.store.models import Mail, Person, Seat
 from tests.conftest import Table
 from tests.support import mails
+from tests.support.games import submit
 from tests.support.mail_servers import FakeMailer
 from tests.support.mails import KINDS, queue_every_mail
 from tests.support.sample_mails import with_replies
@@ -192,7 +193,7 @@ def test_no_game_hides_text_in_the_emails_about_its_turns(
     messages = mails.send_waiting()
     for _ in range(moves):
         seat = mails.awaited(game.id)
-        mails.submit(game.id, seat, mails.bold_move(game.id, seat))
+        submit(game.id, seat, mails.bold_move(game.id, seat))
         messages += mails.send_waiting()
     assert [hidden for message in messages for hidden in hidden_in(mails.html_of(message))] == []
 

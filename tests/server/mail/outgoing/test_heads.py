@@ -19,19 +19,8 @@ from server.store import engine
 from server.store.models import Game, Person, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
-from tests.support.games import play_on
-from tests.support.mails import (
-    awaited,
-    bold_move,
-    change,
-    html_of,
-    one_database,
-    row,
-    send_waiting,
-    submit,
-    text_of,
-    words_of,
-)
+from tests.support.games import change, play_on, row, submit
+from tests.support.mails import awaited, bold_move, html_of, one_database, send_waiting, text_of, words_of
 from tests.support.pages import look
 from tests.support.sample_mails import mailbox, with_replies
 

@@ -16,8 +16,8 @@ from server.store.facts import Fact
 from server.store.models import Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from server.store.statements import TurnRow
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
-from tests.support.mails import change, one_database, queue, send_waiting, submit, text_of, the_mail
+from tests.support.games import change, outsider, submit
+from tests.support.mails import one_database, queue, send_waiting, text_of, the_mail
 
 Begin = Callable[..., Table]
 pytestmark = one_database

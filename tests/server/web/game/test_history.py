@@ -57,13 +57,13 @@ def test_others_never_learn_whether_a_move_was_forced(client: FlaskClient, table
         forced = next((entry for entry in made if entry.by == "rules"), None)
     assert forced.seat is not None
     others = [f"/g/{game.id}/history", f"{url(game, (forced.seat + 1) % 3)}/history"]
-    assert "only legal move" in line(look(client, f"{url(game, forced.seat)}/history"), forced.seq)
+    assert "only legal move" in line_of(look(client, f"{url(game, forced.seat)}/history"), forced.seq)
     for path in others:
-        assert "only legal move" not in line(look(client, path), forced.seq)
+        assert "only legal move" not in line_of(look(client, path), forced.seq)
         assert forced.seq not in seqs(look(client, f"{path}?cause=rules"))
 
 
-def line(page: Page, seq: int) -> str:
+def line_of(page: Page, seq: int) -> str:
     """Return the line of an entry."""
     item = next(item for item in page.root.iter("li") if item.get("id") == f"e{seq}")
     return " ".join("".join(item.itertext()).split())
@@ -391,7 +391,7 @@ def test_a_round_is_chosen_by_itself(client: FlaskClient, table: Any):
     first, second = (seqs(look(client, f"/g/{game.id}/history?part=round+{n}")) for n in (1, 2))
     assert [*first, *second] == seqs(whole)
     assert headings(whole, "h3") == ["Round 1", "Round 2"]
-    assert "Round 2" in line(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
+    assert "Round 2" in line_of(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
 
 
 def test_the_table_at_any_moment_is_the_position_of_that_moment(table: Any):

@@ -12,8 +12,7 @@ from server.store import engine, log, people
 from server.store.engine import utc_now
 from server.store.models import Game, Person
 from tests.conftest import NOW, Table
-from tests.support.games import appoint, outsider
-from tests.support.mails import change, row
+from tests.support.games import appoint, change, outsider, row
 from tests.support.pages import form, look, send, sign_in
 from tests.support.talk import word_id
 
