@@ -32,14 +32,13 @@ from server import play
 from server.community.plain_text import cleaned
 from server.config import settings
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
-from server.store import facts, outbox
+from server.store import facts, links, outbox
 from server.store.engine import connection_of, transaction
 from server.store.models import (
     WAITING,
     Block,
     Game,
     GameStatus,
-    Link,
     LinkPurpose,
     Mail,
     MailStatus,
@@ -51,7 +50,7 @@ from server.store.models import (
     Word,
 )
 from server.store.prepared import Prepared
-from server.store.statements import AnyGame, AnyPerson, AnySeat
+from server.store.statements import AnyGame, AnyPerson, AnySeat, LinkRow
 
 ALL_OF_THEM = 1_000_000
 _word, _mute, _block, _notes = Word.__mapper__.c, Mute.__mapper__.c, Block.__mapper__.c, Notes.__mapper__.c
@@ -295,13 +294,13 @@ def _seat(session: Session, game_id: str, person_id: int, link_id: int | None) -
         Seat.game_id == game_id, Seat.person_id == person_id, Seat.status == SeatStatus.SEATED
     )
     seat = session.scalar(query)
-    link = session.get(Link, link_id) if link_id is not None else None
+    link = links.get(session, link_id) if link_id is not None else None
     if seat is None or (link_id is not None and not _is_theirs(link, game_id, person_id)):
         raise NoSuchLink("This link no longer opens a seat.")
     return seat
 
 
-def _is_theirs(link: Link | None, game_id: str, person_id: int) -> bool:
+def _is_theirs(link: LinkRow | None, game_id: str, person_id: int) -> bool:
     theirs = link is not None and (link.game_id, link.person_id) == (game_id, person_id)
     return (
         theirs

@@ -33,13 +33,13 @@ from server.store.models import (
     Game,
     GameSettings,
     GameStatus,
-    Link,
     LinkPurpose,
     Mail,
     Person,
     Seat,
     SeatStatus,
 )
+from server.store.statements import LinkRow
 from server.validation import Guest
 
 # ---- invited people ----
@@ -49,7 +49,7 @@ from server.validation import Guest
 class Invitation:
     """The person and game behind an invitation's link; `seat` is None if it is no longer reserved for them."""
 
-    link: Link
+    link: LinkRow
     game: Game
     seat: Seat | None
     person: Person

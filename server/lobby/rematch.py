@@ -33,6 +33,7 @@ from server.store.models import (
     Seat,
     SeatStatus,
 )
+from server.store.statements import LinkRow
 from server.validation import Guest
 
 OFFERED_AFTER = timedelta(days=1)
@@ -52,7 +53,7 @@ class NextGame(NamedTuple):
 
     game_id: str
     created: bool
-    link: Link | None
+    link: LinkRow | None
 
 
 def again(game_id: str, person_id: int, now: datetime) -> NextGame:
@@ -187,7 +188,7 @@ def _invite(session: Session, game: Game, host_id: int, now: datetime, *, seated
     notify.begin_if_full(session, game, now)
 
 
-def _place(session: Session, game: Game, person_id: int, now: datetime) -> Link | None:
+def _place(session: Session, game: Game, person_id: int, now: datetime) -> LinkRow | None:
     """Return the link to a person's place in a game: their seat, their invitation or their organiser's page.
 
     Once a moderator has revoked one of their links, the way to the new one is their email alone.

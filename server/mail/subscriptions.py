@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from server import play
 from server.errors import InvalidInput
 from server.store.engine import transaction
-from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, Wish
+from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, Wish
+from server.store.statements import LinkRow
 
 CADENCES = ("each", "once", "digest")
 """How often a person can be emailed about their turns."""
@@ -22,7 +23,7 @@ TALK = ("turns", "once", "never")
 """How table talk can come by email: with the emails about turns, at once in emails of its own, or not at all."""
 
 
-def stop(link: Link, now: datetime, *, only_talk: bool = False) -> None:
+def stop(link: LinkRow, now: datetime, *, only_talk: bool = False) -> None:
     """Do what the link to stop an email does when its reader makes no choice, as mail programs use it.
 
     Args:

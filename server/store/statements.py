@@ -85,12 +85,19 @@ class GameRow:
 
 @dataclass(slots=True)
 class LinkRow:
-    """A live link; the columns are explained in `models.Link`."""
+    """A link; the columns are explained in `models.Link`."""
 
     id: int
     purpose: str
     person_id: int
     nonce: bytes
+    digest: str
+    created_at: datetime
+    game_id: str | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    used_at: datetime | None
+    used_by: str | None
     seq: int | None
 
 

@@ -252,7 +252,7 @@ def session_of(person_id: int) -> str:
 def sign_in_token(mail: Mail) -> str:
     """Return the token of the link in a queued sign-in email."""
     with engine.reading() as session:
-        return links.token(session.get_one(Link, outbox.details(mail)["link"]))
+        return links.token(links.select_rows(session, Link.id == outbox.details(mail)["link"])[0])
 
 
 def sign_in(client: FlaskClient, address: str) -> None:

@@ -15,9 +15,9 @@ from server.config.zones import zone_of
 from server.mail.outgoing import talk
 from server.play import clock
 from server.play.game import Table, load
-from server.store import mail_kinds, outbox
+from server.store import links, mail_kinds, outbox
 from server.store.facts import Fact
-from server.store.models import NO_TURN, WAITING, Game, GameStatus, Link, Mail, Person, Seat, SeatStatus
+from server.store.models import NO_TURN, WAITING, Game, GameStatus, Mail, Person, Seat, SeatStatus
 from server.store.statements import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
 
 REQUESTED = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop is None)
@@ -203,7 +203,7 @@ def _still_waits(session: Session, rows: MailRows, _now: datetime) -> Fact | Non
 def _link_is_wanted(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
     """An email that was late begins the lifetime of its link anew, unless its reader has asked once more."""
     given = outbox.details(rows.mail).get("link")
-    link = session.get(Link, given) if given is not None else None
+    link = links.get(session, given) if given is not None else None
     if link is None or link.revoked_at or link.used_at or (rows.game is not None and not rows.game.trial):
         return Fact("link_dead")
     same = (NO_TURN, Mail.person_id == rows.person.id, Mail.kind == rows.mail.kind, Mail.id > rows.mail.id)

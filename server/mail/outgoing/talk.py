@@ -13,8 +13,7 @@ from byzanz.record import Cause
 from server.community import talk
 from server.community.talk import Said
 from server.mail.text import one_line
-from server.store import log, people
-from server.store.models import Link
+from server.store import links, log, people
 from server.store.statements import AnyGame, AnyMail, AnyPerson, AnySeat
 
 LINES = 3
@@ -76,7 +75,7 @@ def _told_before(session: Session, game: AnyGame, seat: int, context: Mapping[st
     if context["kind"] == "over":
         return log.last_move(session, game.id, seat, (Cause.PLAYER, Cause.BOT))
     address = context["details"].get("reply") if context["kind"] == "answer" else None
-    used = session.get(Link, address) if address is not None else None
+    used = links.get(session, address) if address is not None else None
     return used.seq if used is not None else None
 
 

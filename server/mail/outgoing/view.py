@@ -26,7 +26,7 @@ from server.mail.text import one_line
 from server.play import history, lengths, positions, standing_orders, turns
 from server.play.game import Table
 from server.store import facts, links, log, mail_kinds, outbox
-from server.store.models import Game, Link, LinkPurpose, Person, Rematch, Seat, SeatStatus
+from server.store.models import Game, LinkPurpose, Person, Rematch, Seat, SeatStatus
 from server.store.statements import AnyGame, AnyMail, AnyPerson, LinkRow
 
 ANSWER_WITHIN = timedelta(days=2)
@@ -149,10 +149,10 @@ def issue_links(session: Session, rows: MailRows, now: datetime) -> None:
 def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
     """Return the links of a mail, or None if any of them is missing."""
     own = links.live_links(session, rows.person.id, rows.game.id) if rows.game is not None else []
-    found: dict[str, Link | LinkRow] = {}
+    found: dict[str, LinkRow] = {}
     wanted = _wanted(session, rows)
     for place, (purpose, game_id, seq) in wanted.items():
-        link: Link | LinkRow | None
+        link: LinkRow | None
         if rows.game is not None and game_id == rows.game.id:
             link = next((link for link in own if (link.purpose, link.seq) == (purpose, seq)), None)
         else:
@@ -162,9 +162,11 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
         found[place] = link
     given = outbox.details(rows.mail)
     if "link" in given and not rows.late:
-        found["link"] = session.get_one(Link, given["link"])
+        requested = links.get(session, given["link"])
+        assert requested is not None
+        found["link"] = requested
     if "reply" in given and rows.seat is not None and rows.turn is None and not given.get("talk"):
-        used = session.get(Link, given["reply"])  # to which the mail came
+        used = links.get(session, given["reply"])  # to which the mail came
         found |= {"reply": used} if used is not None and used.revoked_at is None else {}
     reply = links.reply_address(found.pop("reply")) if "reply" in found else None
     only_talk = rows.mail.kind == "talk"

@@ -23,7 +23,8 @@ from server.mail.text import one_line
 from server.play import turns
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Turn
+from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, SeatStatus, Turn
+from server.store.statements import LinkRow
 
 blueprint = Blueprint("feeds", __name__)
 
@@ -112,7 +113,7 @@ def atom(token: str) -> Response:
     return _feed_response(page.encode(), "application/atom+xml")
 
 
-def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
+def _open_feed(session: Session, token: str) -> tuple[LinkRow, Sequence[FeedItem]]:
     """Return the link of a feed and its items; 404 for any other token, without a reason."""
     link = links.find(session, LinkPurpose.FEED, token, utc_now())
     if link is None:

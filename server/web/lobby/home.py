@@ -30,6 +30,7 @@ from server.play.turns import Times
 from server.store import links, log, outbox
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Standing, Turn
+from server.store.statements import LinkRow
 from server.web.http import csrf, error_page, limiter
 
 blueprint = Blueprint("home", __name__)
@@ -154,7 +155,7 @@ def finished_games(session: Session, me: Person) -> Sequence[Row[Game, int | Non
 
 
 def _entry_url(
-    me: Person, game: Game, seat: Seat | None, live: Mapping[tuple[str | None, str], Link]
+    me: Person, game: Game, seat: Seat | None, live: Mapping[tuple[str | None, str], LinkRow]
 ) -> str | None:
     """Return the URL by which a person enters a game; None for an invitation that has not been sent yet.
 
@@ -183,19 +184,13 @@ def _entry_url(
     return url_for("game.show", game_id=game.id) if playing else None
 
 
-def _live_links(session: Session, me: Person) -> Mapping[tuple[str | None, str], Link]:
+def _live_links(session: Session, me: Person) -> Mapping[tuple[str | None, str], LinkRow]:
     """Return the newest of the existing live links to each of these games, by purpose; a GET request creates none."""
-    query = (
-        select(Link)
-        .join(Game, Game.id == Link.game_id)
-        .where(
-            Link.person_id == me.id,
-            Link.purpose.in_((LinkPurpose.SEAT, LinkPurpose.ORGANISE, LinkPurpose.INVITE)),
-        )
-        .where(Link.revoked_at.is_(None), Link.expires_at.is_(None), Game.status.in_(ALIVE))
-        .order_by(Link.id)
-    )
-    return {(link.game_id, link.purpose): link for link in session.scalars(query)}
+    purposes = Link.purpose.in_((LinkPurpose.SEAT, LinkPurpose.ORGANISE, LinkPurpose.INVITE))
+    live = (Link.person_id == me.id, purposes, Link.revoked_at.is_(None), Link.expires_at.is_(None))
+    alive = (Game.id == Link.game_id, Game.status.in_(ALIVE))
+    newest_first = links.select_rows(session, *live, *alive)
+    return {(link.game_id, link.purpose): link for link in reversed(newest_first)}
 
 
 # ---- the home page, the rules, and fresh links for dead ones ----

@@ -26,7 +26,7 @@ from server.mail import subscriptions
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Link, LinkPurpose, Mail, Person, Seat, SeatStatus
+from server.store.models import Game, GameStatus, LinkPurpose, Mail, Person, Seat, SeatStatus
 from server.web.http import GAME_ID, csrf, limiter, note_presence, unknown_link
 from server.web.lobby import new_game
 
@@ -119,8 +119,7 @@ def seat_url(session: Session, person_id: int | None, game_id: str) -> str | Non
     game = session.get_one(Game, game_id)
     if game.status != GameStatus.RUNNING:
         return None
-    filters = (Link.purpose == LinkPurpose.SEAT, Link.person_id == person_id, Link.game_id == game_id)
-    link = session.scalar(select(Link).where(*filters, Link.revoked_at.is_(None)).limit(1))
+    link = None if person_id is None else links.existing(session, LinkPurpose.SEAT, person_id, game_id)
     return links.url(link) if link else None
 
 

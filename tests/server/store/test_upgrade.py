@@ -63,8 +63,7 @@ def test_a_running_game_takes_the_next_move(old: Flask) -> None:
         seat = min(position.awaited)
         move = str(position.rules.moves(position.state, seat)[0])
         person = session.get_one(Seat, (game.id, seat)).person_id
-        link = session.scalars(select(Link).where(Link.game_id == game.id, Link.person_id == person)).first()
-        assert link is not None
+        link = links.select_rows(session, Link.game_id == game.id, Link.person_id == person)[-1]
         token, head = links.token(link), game.head
     body = {"move": move, "seen": head, "request_id": "after-the-upgrade"}
     answer = old.test_client().post(f"/api/v1/seats/{token}/moves", json=body)

@@ -89,8 +89,7 @@ def keep_page(_site: Site) -> Place:
     assert found is not None
     visitors.mail_keep_link(found.game_id or "", "keeper@example.org", utc_now())
     with reading() as session:
-        link = session.scalars(select(Link).where(Link.purpose == "keep").order_by(Link.id.desc())).first()
-        assert link is not None
+        link, *_ = links.select_rows(session, Link.purpose == "keep")
         return Place(f"/k/{links.token(link)}")
 
 
@@ -279,8 +278,8 @@ def changing(
         person, now = mover(name), utc_now()
         addresses.ask(person, to, now)
         with reading() as session:
-            theirs = select(Link).where(Link.person_id == person).order_by(Link.id.desc())
-            links_of = {link.purpose: links.token(link) for link in session.scalars(theirs)}
+            theirs = links.select_rows(session, Link.person_id == person)
+            links_of = {link.purpose: links.token(link) for link in theirs}
         if confirmed:
             addresses.confirm(links_of["move"], now)
         if stopped:
@@ -296,8 +295,8 @@ def changing_at_one_table(_site: Site) -> Place:
     alice, now = mover("Alice"), utc_now()
     addresses.ask(alice, "daphne@example.org", now)
     with reading() as session:
-        theirs = select(Link).where(Link.person_id == alice, Link.purpose == "move").order_by(Link.id.desc())
-        return Place(f"/c/{links.token(session.scalars(theirs.limit(1)).one())}", "Alice")
+        newest, *_ = links.select_rows(session, Link.person_id == alice, Link.purpose == "move")
+        return Place(f"/c/{links.token(newest)}", "Alice")
 
 
 def looked(site: Site) -> Place:

@@ -495,8 +495,8 @@ def cookie_remembers_the_hands(patch: pytest.MonkeyPatch) -> None:
 def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
     def linked(context: dict[str, Any]) -> None:
         with engine.reading() as session:
-            found = session.query(Link).filter(Link.purpose == "seat").order_by(Link.id).all()
-            tokens = {link.person_id: links.token(link) for link in found}
+            found = links.select_rows(session, Link.purpose == "seat")
+            tokens = {link.person_id: links.token(link) for link in reversed(found)}
         context["names"] = [
             f"{name} {token}" for name, token in zip(context["names"], tokens.values(), strict=True)
         ]
