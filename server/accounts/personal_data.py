@@ -27,9 +27,10 @@ from server.errors import Refused
 from server.lobby import invitations
 from server.mail import deliverability
 from server.play import history, positions, powers
+from server.play.game import load
 from server.play.powers import Asker
 from server.store import facts, outbox, people
-from server.store.engine import Base, reading, transaction, truncate_log
+from server.store.engine import Base, reading, transaction, truncate_log, utc_now
 from server.store.facts import Fact, kept
 from server.store.models import (
     WAITING,
@@ -246,14 +247,15 @@ def _forget_words(
 ) -> None:
     """Delete what waiting mails, alerts and the outbox say about a person."""
     outbox.forget_reader(session, person_id, now)
-    waiting = select(Mail).where(WAITING, Mail.game_id.in_(game_ids), Mail.kind.in_(ABOUT_OTHERS))
-    for mail in session.scalars(waiting):
+    waiting = (WAITING, Mail.game_id.in_(game_ids), Mail.kind.in_(ABOUT_OTHERS))
+    for mail in outbox.find(session, *waiting):
         details = outbox.details(mail)
         if details.get("name") in names:
             hidden = {"name": NAME} | (
                 {"error": facts.stored(Fact("no_address"))} if "error" in details else {}
             )
-            mail.details = json.dumps(details | hidden)
+            told = json.dumps(details | hidden)
+            session.execute(update(Mail).where(Mail.id == mail.id).values(details=told))
     quoting = deliverability.alert_keys(person_id, game_ids)
     reported = Alert.key.startswith(reports.alert_prefix(person_id))
     session.execute(delete(Alert).where(or_(Alert.key.in_(quoting), reported)))
@@ -399,9 +401,9 @@ def _started(person_id: int) -> Iterator[tuple[str, int]]:
 
 def _record(game_id: str, seat: int) -> str:
     with reading() as session:
-        game = session.get(Game, game_id)
+        table = load(session, game_id, utc_now(), orders=False)
         try:
-            return record.write(history.record_for(session, game, seat)) if game is not None else ""
+            return record.write(history.record_for(table, seat)) if table is not None else ""
         except positions.Broken:  # the game is on hold
             return ""
 

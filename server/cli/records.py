@@ -180,17 +180,17 @@ def _summary(each: Record, report: Report) -> str:
 
 def _export(args: Namespace) -> None:
     from server.play import history
+    from server.play.game import load
     from server.store import engine
-    from server.store.models import Game
 
     viewer = _viewer(args.reader)
     with app_context(), engine.reading() as session:
-        game = session.get(Game, args.id)
-        if game is None or game.started_at is None:
+        table = load(session, args.id, engine.utc_now(), orders=False)
+        if table is None or table.game.started_at is None:
             raise CommandError(f"game {args.id!r} does not exist or has not started")
-        if isinstance(viewer, int) and viewer >= len(game.seats):
-            raise CommandError(f"game {game.id} has only seats 0 to {len(game.seats) - 1}")
-        text = record.write(history.record_for(session, game, viewer))
+        if isinstance(viewer, int) and viewer >= len(table.seats):
+            raise CommandError(f"game {args.id} has only seats 0 to {len(table.seats) - 1}")
+        text = record.write(history.record_for(table, viewer))
     sys.stdout.write(text)
 
 

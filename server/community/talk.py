@@ -32,12 +32,12 @@ from server import play
 from server.community.plain_text import cleaned
 from server.config import settings
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
+from server.play.game import Table
 from server.store import facts, links, outbox
 from server.store.engine import connection_of, transaction
 from server.store.models import (
     WAITING,
     Block,
-    Game,
     GameStatus,
     LinkPurpose,
     Mail,
@@ -50,7 +50,7 @@ from server.store.models import (
     Word,
 )
 from server.store.prepared import Prepared
-from server.store.statements import AnyGame, AnyPerson, AnySeat, LinkRow
+from server.store.statements import GameRow, LinkRow, PersonRow, SeatRow
 
 ALL_OF_THEM = 1_000_000
 _word, _mute, _block, _notes = Word.__mapper__.c, Mute.__mapper__.c, Block.__mapper__.c, Notes.__mapper__.c
@@ -153,24 +153,24 @@ APART = timedelta(hours=1)
 """The least time between two of these emails about one game to one reader."""
 
 
-def announce(session: Session, game: Game, word: Word, now: datetime) -> None:
+def announce(session: Session, game_id: str, word: Word, now: datetime) -> None:
     """Queue an email about a word to each reader who wants one, unless one waits already, which will tell it.
 
     Args:
-        game: locked.
+        game_id: of the game, locked.
         word: just said.
     """
-    for person_id, seat in session.execute(_readers(game.id, word.person_id)).all():
-        at = _next_at(session, game.id, person_id, now)
+    for person_id, seat in session.execute(_readers(game_id, word.person_id)).all():
+        at = _next_at(session, game_id, person_id, now)
         if at is not None:
             outbox.enqueue(
                 session,
                 # A restored server gives a word's number to another one, and mail programs drop ids that they know.
-                key=f"talk:{game.id}:{person_id}:{int(now.timestamp() * 1e6)}",
+                key=f"talk:{game_id}:{person_id}:{int(now.timestamp() * 1e6)}",
                 kind="talk",
                 person_id=person_id,
                 now=now,
-                game_id=game.id,
+                game_id=game_id,
                 seat=seat,
                 delay=(at - now).total_seconds(),
             )
@@ -263,9 +263,8 @@ def say(
     text = cleaned(text, longest=LONGEST, most_lines=MOST_LINES, for_others=True)
     if not text:
         raise InvalidInput("Write something first.", field="text")
-    with transaction(game_id) as session:
-        game = play.lock_game(session, game_id)
-        seat = _seat(session, game_id, person_id, link_id)
+    with transaction(game_id) as session, play.in_hand(session, game_id, now) as table:
+        game, seat = table.game, _seat(table, person_id, link_id)
         earlier = _earlier(session, game_id, person_id, request_id)
         if earlier is not None:
             return _same(earlier, text)
@@ -284,18 +283,15 @@ def say(
         )
         session.add(word)
         session.flush()
-        announce(session, game, word, now)
+        announce(session, game_id, word, now)
         return word
 
 
-def _seat(session: Session, game_id: str, person_id: int, link_id: int | None) -> Seat:
+def _seat(table: Table, person_id: int, link_id: int | None) -> SeatRow:
     """Return the seat that a person holds now."""
-    query = select(Seat).where(
-        Seat.game_id == game_id, Seat.person_id == person_id, Seat.status == SeatStatus.SEATED
-    )
-    seat = session.scalar(query)
-    link = links.get(session, link_id) if link_id is not None else None
-    if seat is None or (link_id is not None and not _is_theirs(link, game_id, person_id)):
+    seat = table.seat_of(person_id)
+    link = links.get(table.session, link_id) if link_id is not None else None
+    if seat is None or (link_id is not None and not _is_theirs(link, table.game.id, person_id)):
         raise NoSuchLink("This link no longer opens a seat.")
     return seat
 
@@ -321,7 +317,7 @@ def _same(word: Word, text: str) -> Word:
     return word
 
 
-def check_open(game: AnyGame, now: datetime) -> None:
+def check_open(game: GameRow, now: datetime) -> None:
     """Refuse a table at which nobody can talk now.
 
     Raises:
@@ -337,10 +333,11 @@ def check_open(game: AnyGame, now: datetime) -> None:
         raise Closed("Table talk is closed in this game.")
 
 
-def _check_speaker(session: Session, seat: Seat, now: datetime) -> None:
+def _check_speaker(session: Session, seat: SeatRow, now: datetime) -> None:
     """Refuse a person who has left, from whom talk was taken, or who has said enough for a day."""
     check_present(seat)
-    person = session.get_one(Person, seat.person_id)
+    person = seat.person
+    assert person is not None
     check_silenced(person, now)
     recent = (Word.person_id == person.id, Word.game_id == seat.game_id, Word.at > now - timedelta(days=1))
     if (session.scalar(select(func.count()).select_from(Word).where(*recent)) or 0) >= A_DAY:
@@ -349,7 +346,7 @@ def _check_speaker(session: Session, seat: Seat, now: datetime) -> None:
         )
 
 
-def check_present(seat: AnySeat) -> None:
+def check_present(seat: SeatRow) -> None:
     """Refuse a player who has left.
 
     Raises:
@@ -359,7 +356,7 @@ def check_present(seat: AnySeat) -> None:
         raise Closed("You have left this game. Come back to talk at its table.")
 
 
-def check_silenced(person: AnyPerson, now: datetime) -> None:
+def check_silenced(person: PersonRow, now: datetime) -> None:
     """Refuse a person from whom a moderator has taken table talk.
 
     Raises:
@@ -482,13 +479,12 @@ def write_notes(game_id: str, person_id: int, text: str, now: datetime) -> None:
         InvalidInput: the text is too long.
     """
     text = cleaned(text, longest=LONGEST_NOTES, most_lines=MOST_LINES_OF_NOTES, field="notes")
-    with transaction(game_id) as session:
-        game = play.lock_game(session, game_id)
+    with transaction(game_id) as session, play.in_hand(session, game_id, now) as table:
         found = session.get(Notes, (game_id, person_id))
         if found is not None and not text:
             session.delete(found)
         elif found is not None:
             found.text, found.changed_at = text, now
         elif text:
-            game.noted = True
+            table.game.noted = True
             session.add(Notes(game_id=game_id, person_id=person_id, text=text, changed_at=now))

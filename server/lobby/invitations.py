@@ -26,6 +26,7 @@ from server.lobby.create import (
 )
 from server.lobby.settings import NO_HOURS, OwnHours, TimeControl, clean_time_control
 from server.play import positions
+from server.play.game import Table, load
 from server.play.moderation import has_looked
 from server.store import links, log, people
 from server.store.engine import reading, transaction
@@ -227,6 +228,12 @@ def keep_open(token: str, now: datetime) -> None:
         pass
 
 
+def _loaded(session: Session, game: Game, now: datetime) -> Table:
+    table = load(session, game.id, now, orders=False)
+    assert table is not None
+    return table
+
+
 def _open_seat(session: Session, game: Game, number: int) -> Seat:
     """Return a seat that nobody has taken yet."""
     seat = _seat(session, game, number)
@@ -315,7 +322,9 @@ def remove(token: str, number: int, now: datetime) -> bool:
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
         others = [other.seat for other in positions.seats_of(session, game.id) if other.seat != number]
-        validation.check_player_count(positions.rules_of(game), len(others), "seat")
+        validation.check_player_count(
+            positions.rules_of(_loaded(session, game, now).game), len(others), "seat"
+        )
         notify.notify_cancelled(session, game, seat, "withdrawn", now)
         session.delete(seat)
         renumber(session, game, others)
@@ -361,7 +370,9 @@ def start(token: str, now: datetime) -> None:
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
         seated = [seat for seat in seats if seat.status == SeatStatus.SEATED]
-        validation.check_player_count(positions.rules_of(game), len(seated), "start")
+        validation.check_player_count(
+            positions.rules_of(_loaded(session, game, now).game), len(seated), "start"
+        )
         for seat in seats:
             if seat.status != SeatStatus.SEATED:
                 notify.notify_cancelled(session, game, seat, "started", now)
@@ -404,7 +415,7 @@ def set_keep_going(token: str, keep: bool, now: datetime) -> None:
         game = lock_organised_game(session, token, now)
         if game.status == GameStatus.CANCELLED:
             raise Closed("This game was called off.")
-        if not rematch.may_keep_going(session, game, now):
+        if not rematch.may_keep_going(_loaded(session, game, now), now):
             raise Closed("It is too late to change this. Start the next game from the result page.")
         game.keep_going = keep
 
@@ -469,10 +480,10 @@ def _unanswered(now: datetime) -> Select[str, int | None]:
 
 def _nudge(game_id: str, person_id: int | None, now: datetime) -> int:
     with transaction() as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
         still = _unanswered(now).where(Seat.game_id == game_id, Seat.person_id == person_id)
-        if game is None or session.execute(still).first() is None:
+        if not log.lock(session, game_id, skip_locked=True) or session.execute(still).first() is None:
             return 0
+        game = session.get_one(Game, game_id)
         seat = session.scalar(select(Seat).where(Seat.game_id == game_id, Seat.person_id == person_id))
         assert seat is not None
         notify.invite(session, seat, now, "nudge")
@@ -509,7 +520,7 @@ def tend_open_tables(now: datetime) -> int:
 
 def _tend(game_id: str, now: datetime) -> bool:
     with transaction() as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
+        game = session.get(Game, game_id) if log.lock(session, game_id, skip_locked=True) else None
         if game is None or game.open_until is None or game.open_until > now + WARNED:
             return False
         if not _is_asked(session, game):

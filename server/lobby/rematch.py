@@ -20,6 +20,7 @@ from server.errors import Closed, NotEverybody
 from server.lobby import create, notify
 from server.lobby.create import GameRequest, create_rows, renumber, seat_person
 from server.play import positions
+from server.play.game import Table
 from server.store import links, log
 from server.store.engine import reading, transaction
 from server.store.models import (
@@ -221,12 +222,13 @@ def stop_if_declined(session: Session, game: Game) -> bool:
     return True
 
 
-def may_keep_going(session: Session, game: Game, now: datetime) -> bool:
+def may_keep_going(table: Table, now: datetime) -> bool:
     """Whether the organiser can still choose that the next game is offered by itself, or that it is not."""
+    game = table.game
     if game.status != GameStatus.OVER:
         return game.status != GameStatus.CANCELLED and not game.trial
     recent = game.ended_at is not None and game.ended_at > now - OFFERED_AFTER
-    return recent and not game.trial and next_game(session, game.id) is None
+    return recent and not game.trial and next_game(table.session, game.id) is None
 
 
 def due(now: datetime, limit: int = 100) -> Sequence[str]:
@@ -252,7 +254,7 @@ def offer(game_id: str, now: datetime) -> bool:
         TooMany: the organiser has sent too many invitations today; it stays due.
     """
     with transaction(game_id) as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
+        game = session.get(Game, game_id) if log.lock(session, game_id, skip_locked=True) else None
         if game is None or session.scalar(_due(now).where(Game.id == game_id)) is None:
             return False
         made = False

@@ -160,10 +160,8 @@ def keep(token: str, name: str, now: datetime, language: str | None = None) -> s
         learn_name(person, name)
         session.flush()
         play.keep_trial(session, game.id, person, validation.unique_name(name, others), now)
-        for purpose in notify.EVERY_MAIL:
-            links.link_for(session, purpose, person.id, game.id, now)
-        session.expire_all()
-        return seat_url(session, game, person) or ""
+        made = [links.link_for(session, purpose, person.id, game.id, now) for purpose in notify.EVERY_MAIL]
+        return links.url(made[0])
 
 
 def keep_own(game_id: str, now: datetime) -> None:

@@ -64,13 +64,14 @@ def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
     If the mail of an open turn has not been sent, its clock starts at once: no mail will ever start it.
     """
     with transaction() as session:
-        game = play.lock_game(session, game_id)
-        seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
+        with play.in_hand(session, game_id, now) as table:
+            seat = next((seat for seat in table.seats if seat.person_id == person_id), None)
+            if seat is not None:
+                seat.silent = silent
         if seat is not None:
-            seat.silent = silent
             session.get_one(Person, person_id).digest_at = now
             if silent:
-                play.mail_switched_off(session, seat.game_id, seat.seat, now)
+                play.mail_switched_off(session, game_id, seat.seat, now)
 
 
 def mute_all(person_id: int, silent: bool, now: datetime) -> None:

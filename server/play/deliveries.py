@@ -16,12 +16,12 @@ from sqlalchemy.orm import Session
 
 from byzanz.record import Cause
 from server.play import positions, running, turns
-from server.play.game import Table, lock
-from server.store import facts, outbox, statements
+from server.play.game import Table
+from server.store import facts, log, outbox, statements
 from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Seat, Turn
-from server.store.statements import AnyMail, TurnRow
+from server.store.models import Seat, Turn
+from server.store.statements import GameRow, MailRow, SeatRow, TurnRow
 
 LATEST_DIGEST = timedelta(hours=24)
 """The clock of a turn starts after this long even if no digest has named it."""
@@ -49,14 +49,16 @@ TurnKey = tuple[str, int, int]
 """A turn as a mail refers to it: the game's id, the seat, and the head of the log when it opened."""
 
 
-def lock_games(session: Session, game_ids: Collection[str]) -> None:
-    """Lock games in the order in which all do, before anything is written about mails or people; "" is none."""
-    for game_id in sorted(game_ids):
-        if game_id:
-            lock(session, game_id)
+def lock_games(session: Session, game_ids: Collection[str]) -> list[str]:
+    """Lock games in the order in which all do, before anything is written about mails or people; "" is none.
+
+    Returns:
+        The ids of those that there are, in order.
+    """
+    return [game_id for game_id in sorted(game_ids) if game_id and log.lock(session, game_id)]
 
 
-def mail_accepted(session: Session, mail: AnyMail, times: turns.Times, now: datetime) -> None:
+def mail_accepted(session: Session, mail: MailRow, times: turns.Times, now: datetime) -> None:
     """Start the clock of a turn whose first email a mail server has accepted; its game is locked.
 
     Args:
@@ -67,7 +69,7 @@ def mail_accepted(session: Session, mail: AnyMail, times: turns.Times, now: date
     statements.START_TURN.run(connection_of(session), [values | hints])
 
 
-def mail_dropped(session: Session, mail: AnyMail, now: datetime) -> None:
+def mail_dropped(session: Session, mail: MailRow, now: datetime) -> None:
     """Start the clock of a turn whose player wants no email about it, because none will ever start it."""
     if mail.kind != "turn" or mail.game_id is None:
         return
@@ -77,7 +79,7 @@ def mail_dropped(session: Session, mail: AnyMail, now: datetime) -> None:
             turns.start(table, turn, now)
 
 
-def mail_failed(session: Session, mail: AnyMail, why: Fact, now: datetime, *, bounced: bool) -> bool:
+def mail_failed(session: Session, mail: MailRow, why: Fact, now: datetime, *, bounced: bool) -> bool:
     """Stop the clock of a turn whose email was refused, bounced or was withheld; its game is locked.
 
     Args:
@@ -122,7 +124,7 @@ def _go_on(table: Table, turn: TurnRow, now: datetime) -> None:
         positions.save(table, position)
 
 
-def _turn_of(table: Table, mail: AnyMail) -> TurnRow | None:
+def _turn_of(table: Table, mail: MailRow) -> TurnRow | None:
     """The turn that a mail was queued for, if it is still open."""
     turn = table.turns.get(mail.seat) if mail.seat is not None else None
     return turn if turn is not None and turn.opened_seq == mail.seq else None
@@ -242,13 +244,13 @@ def digest_switched_off(session: Session, game_id: str, seat: int, now: datetime
             running.mail_turn(table, turn, own.person_id, now)
 
 
-def turns_for_digest(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+def turns_for_digest(session: Session, person_id: int) -> list[tuple[GameRow, SeatRow, TurnRow]]:
     """Return the turns that a digest to this person lists now, leaving out muted games and a visitor's."""
     found = turns.of_person(session, person_id)
     return [place for place in found if not place[1].silent and not place[0].trial]
 
 
-def turns_in_digest(session: Session, mail: AnyMail) -> list[TurnKey]:
+def turns_in_digest(session: Session, mail: MailRow) -> list[TurnKey]:
     """Return the turns that a digest listed when it was accepted or, if it was not, would list now.
 
     Returns:

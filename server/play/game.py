@@ -17,11 +17,11 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.record import Cause
-from server.store import links, outbox, statements, totals
+from server.store import links, outbox, people, statements, totals
 from server.store.engine import connection_of, stamp
 from server.store.models import Absence, LinkPurpose, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
-from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
+from server.store.statements import GameRow, LinkRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
 
 class Table:
@@ -53,7 +53,7 @@ class Table:
         self._last_at: str = last_at or ""
         self._entries: list[dict[str, Any]] = []
         self._mails: list[dict[str, Any]] = []
-        self._links: list[dict[str, Any]] = []
+        self._links: list[LinkRow] = []
 
     def load_seats(self, now: datetime) -> None:
         """Load the seats with their people, open turns and absences."""
@@ -77,7 +77,7 @@ class Table:
         self.orders = [OrderRow(*row) for row in statements.LOAD_ORDERS.all(run, values)]
 
     def remember(self) -> None:
-        """Remember the rows as they are now; `put` writes what differs from them."""
+        """Remember the rows of a locked game as they are now; `put` writes what differs from them."""
         self._game = copied(self.game)
         self._seats = [copied(seat) for seat in self.seats]
         self._turns = {seat: copied(turn) for seat, turn in self.turns.items()}
@@ -90,6 +90,11 @@ class Table:
             (seat for seat in self.seats if seat.person_id == person_id and seat.status == SeatStatus.SEATED),
             None,
         )
+
+    def person(self, person_id: int | None) -> PersonRow | None:
+        """Return a person, who is mostly at the table; None if there is none with this id."""
+        seated = next((seat.person for seat in self.seats if seat.person_id == person_id), None)
+        return seated or (people.get(self.session, person_id) if person_id is not None else None)
 
     def sit(self, seat: SeatRow, person: Person, now: datetime) -> None:
         """Seat a person, with all that opening a turn asks about them."""
@@ -155,7 +160,7 @@ class Table:
 
     def link(self, purpose: LinkPurpose, person_id: int, now: datetime, seq: int | None = None) -> None:
         """Create a link to this game; the arguments are those of `links.issue`."""
-        self._links.append(links.new_row(purpose, person_id, now, self.game.id, seq=seq))
+        self._links.append(links.new(purpose, person_id, now, self.game.id, seq=seq))
 
     def add_order(self, order: StandingOrder) -> OrderRow:
         """Take over an order that has just been stored."""
@@ -187,8 +192,7 @@ class Table:
             if order != self._orders[order.id]
         ]
         _change(run, statements.CHANGE_ORDERS, orders, CHANGED_BY_PLAY["order"])
-        if self._links:
-            statements.ADD_LINKS.run(run, self._links)
+        links.store(self.session, self._links)
         if self._mails:
             statements.ADD_MAILS.run(run, self._mails)
         self._entries, self._mails, self._links = [], [], []
@@ -242,6 +246,12 @@ CHANGED_BY_PLAY = {
         "result",
         "quarantine",
         "trial",
+        "origin",
+        "record_format",
+        "cut_order",
+        "talk",
+        "said",
+        "noted",
     ],
     "seat": [
         *("name", "person_id", "bot", "silent", "bank"),
@@ -275,22 +285,6 @@ def _values(row: object, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def lock(session: Session, game_id: str, skip_locked: bool = False) -> bool:
-    """Lock a game's row until the transaction ends; do this before reading or writing anything of the game.
-
-    SQLite has no row locks and needs none: its writers queue from the first statement on.
-
-    Args:
-        skip_locked: return False instead of waiting if another transaction holds the lock; the next tick tries again.
-
-    Returns:
-        Whether there is such a game, locked now.
-    """
-    session.flush()
-    statement = statements.LOCK_IF_FREE if skip_locked else statements.LOCK
-    return statement.first(connection_of(session), {"game": game_id}) is not None
-
-
 def load(
     session: Session,
     game_id: str,
@@ -302,7 +296,7 @@ def load(
     ended: tuple[int, int] = (-1, 0),
     orders: bool = True,
 ) -> Table | None:
-    """Load a game; None if there is none with this id. To change it, lock it first and call `put` at the end.
+    """Load a game to read it; None if there is none with this id. `running.in_hand` locks and changes it.
 
     Args:
         link_id: find out whose link this is.
@@ -318,7 +312,6 @@ def load(
     table.load_seats(now)
     if orders:
         table.load_orders(*ended)
-    table.remember()
     return table
 
 

@@ -19,7 +19,7 @@ from byzanz.rules import Rules
 from server.config import settings
 from server.errors import NoSuchGame
 from server.play import autopilot, clock, positions, standing_orders, turns
-from server.play.game import Table, load, lock
+from server.play.game import Table, load
 from server.play.positions import NO_RULES, Broken, NoRules, Position
 from server.store import alerts, log
 from server.store.engine import transaction
@@ -146,10 +146,9 @@ def lock_game(session: Session, game_id: str) -> Game:
     Raises:
         NoSuchGame: no game has this id.
     """
-    game = log.lock_game(session, game_id)
-    if game is None:
+    if not log.lock(session, game_id):
         raise _no_such_game()
-    return game
+    return session.get_one(Game, game_id, populate_existing=True)
 
 
 def _no_such_game() -> NoSuchGame:
@@ -166,10 +165,11 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
     Raises:
         NoSuchGame: no game has this id.
     """
-    if not lock(session, game_id):
+    if not log.lock(session, game_id):
         raise _no_such_game()
     found = load(session, game_id, now, **asked)
     assert found is not None
+    found.remember()
     yield found
     found.put()
 
@@ -177,7 +177,9 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
 @contextmanager
 def in_hand_if_free(session: Session, game_id: str, now: datetime) -> Iterator[Table | None]:
     """Take a game `in_hand`, or None if another transaction holds it or there is none: the next tick tries again."""
-    found = load(session, game_id, now) if lock(session, game_id, skip_locked=True) else None
+    found = load(session, game_id, now) if log.lock(session, game_id, skip_locked=True) else None
+    if found is not None:
+        found.remember()
     yield found
     if found is not None:
         found.put()

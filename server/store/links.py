@@ -7,9 +7,9 @@ import hashlib
 import hmac
 import re
 import secrets
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, insert, or_, select, update
@@ -97,32 +97,47 @@ def issue(
         expires_at: by default as late as its purpose says (`LIFETIMES`), until its email goes out.
         seq: for a reply address, the head of the log when the turn opened.
     """
-    new = new_row(purpose, person_id, now, game_id, expires_at, seq)
-    return LinkRow(*session.execute(insert(Link).values(new).returning(*statements.LINK)).one())
+    link = new(purpose, person_id, now, game_id, expires_at, seq)
+    added = insert(Link).values(_columns(link)).returning(Link.id)
+    return replace(link, id=session.execute(added).scalar_one())
 
 
-def new_row(
+def new(
     purpose: LinkPurpose,
     person_id: int,
     now: datetime,
     game_id: str | None = None,
     expires_at: datetime | None = None,
     seq: int | None = None,
-) -> dict[str, Any]:
-    """Return the columns of a link with a fresh nonce; the arguments are those of `issue`."""
+) -> LinkRow:
+    """Return a link with a fresh nonce that is not stored yet (`store`); the arguments are those of `issue`."""
     nonce = secrets.token_bytes(16)
     if expires_at is None and purpose in LIFETIMES:
         expires_at = now + LIFETIMES[purpose]
-    return {
-        "purpose": purpose,
-        "person_id": person_id,
-        "nonce": nonce,
-        "digest": _digest(token_of(nonce)),
-        "created_at": now,
-        "game_id": game_id,
-        "expires_at": expires_at,
-        "seq": seq,
-    }
+    return LinkRow(
+        id=0,
+        purpose=purpose,
+        person_id=person_id,
+        nonce=nonce,
+        digest=_digest(token_of(nonce)),
+        created_at=now,
+        game_id=game_id,
+        expires_at=expires_at,
+        revoked_at=None,
+        used_at=None,
+        used_by=None,
+        seq=seq,
+    )
+
+
+def store(session: Session, made: Sequence[LinkRow]) -> None:
+    """Store links that `new` has made, with one statement."""
+    if made:
+        statements.ADD_LINKS.run(connection_of(session), [_columns(link) for link in made])
+
+
+def _columns(link: LinkRow) -> dict[str, Any]:
+    return {name: getattr(link, name) for name in LinkRow.__slots__ if name != "id"}
 
 
 def begin_lifetime(session: Session, link_id: int, now: datetime) -> None:
@@ -263,11 +278,7 @@ def seat_access(
     found = statements.OPEN_SEAT.first(connection_of(session), values)
     if found is None:
         return None
-    columns = iter(found)
-    link = LinkRow(*islice(columns, len(statements.LINK)))
-    game = GameRow(*islice(columns, len(statements.GAME)))
-    seat = SeatRow(*islice(columns, len(statements.SEAT)))
-    seat.person = PersonRow(*columns)
+    link, game, seat, seat.person = statements.split(found, LinkRow, GameRow, SeatRow, PersonRow)
     return SeatAccess(link, game, seat)
 
 

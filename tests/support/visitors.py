@@ -17,7 +17,7 @@ from byzanz import chance
 from server import play
 from server.mail.text import quoted
 from server.play.moderation import Newcomer
-from server.store import alerts, engine, links, log, people
+from server.store import alerts, engine, links, people
 from server.store.models import Alert, Block, Game, Link, LinkPurpose, Person, Seat
 from server.store.statements import LinkRow
 from tests.support.pages import log_in
@@ -171,7 +171,7 @@ def _running(session: Session, game_id: str, names: tuple[str, ...], now: dateti
             Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person.id, cut=name)
         )
     session.flush()
-    game = log.lock_game(session, game_id)
+    game = play.lock_game(session, game_id)
     assert game is not None
     play.begin(session, game.id, now)
 

@@ -26,11 +26,11 @@ from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refus
 from server.i18n import N_
 from server.lobby import rematch
 from server.play import history, positions, standing_orders, turns
-from server.play.game import load
+from server.play.game import Table, load
 from server.play.positions import Broken, Position, on_hold
 from server.store import engine, links, processes
-from server.store.models import Game, GameStatus
-from server.store.statements import AnyGame
+from server.store.models import GameStatus
+from server.store.statements import GameRow
 from server.validation import excerpt
 from server.web import http, locale
 from server.web.api import public, schema
@@ -214,7 +214,7 @@ def orders(token: Token) -> dict[str, Any]:
     with engine.reading() as session:
         access = opened_seat(session, token)
         _require_begun(access.game)
-        rows = standing_orders.of_seat(session, access.game.id, access.seat.seat)
+        rows = standing_orders.of_seat(_table(session, access.game.id), access.seat.seat)
         orders = [
             {
                 "id": row.number,
@@ -417,7 +417,7 @@ def seat_record(token: Token) -> Response:
     """Return the record as this seat may see it."""
     with engine.reading() as session:
         access = opened_seat(session, token)
-        return _record(session, access.game, access.seat.seat)
+        return _record(_table(session, access.game.id), access.seat.seat)
 
 
 @blueprint.get("/games/<game_id>/record")
@@ -427,10 +427,7 @@ def seat_record(token: Token) -> Response:
 def public_record(game_id: GameId) -> Response:
     """Return the record as the public may see it."""
     with engine.reading() as session:
-        game = session.get(Game, game_id) if re.fullmatch(GAME_ID, game_id) else None
-        if game is None:
-            raise NoSuchGame("There is no game with this ID. Check the link.")
-        return _record(session, game, PUBLIC)
+        return _record(_table(session, game_id if re.fullmatch(GAME_ID, game_id) else ""), PUBLIC)
 
 
 @blueprint.get("/openapi.json")
@@ -467,8 +464,7 @@ def body_of(model: type[B]) -> B:
 
 
 def _seat_state(session: Session, game_id: str, seat: int) -> dict[str, Any]:
-    table = load(session, game_id, engine.utc_now())
-    assert table is not None
+    table = _table(session, game_id)
     game = table.game
     _require_begun(game)
     position = positions.current(table)
@@ -488,7 +484,14 @@ def _seat_state(session: Session, game_id: str, seat: int) -> dict[str, Any]:
     }
 
 
-def _require_begun(game: AnyGame) -> None:
+def _table(session: Session, game_id: str) -> Table:
+    table = load(session, game_id, engine.utc_now())
+    if table is None:
+        raise NoSuchGame("There is no game with this ID. Check the link.")
+    return table
+
+
+def _require_begun(game: GameRow) -> None:
     if game.started_at is None:
         raise NotRunning("The game has not begun.")
 
@@ -502,13 +505,13 @@ def legal_moves(position: Position, seat: int) -> list[str]:
 
 
 def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
-    game = session.get_one(Game, game_id)
-    return legal_moves(positions.load(session, game), seat) if game.status == GameStatus.RUNNING else []
+    table = _table(session, game_id)
+    return legal_moves(positions.current(table), seat) if table.game.status == GameStatus.RUNNING else []
 
 
-def _record(session: Session, game: AnyGame, viewer: Viewer) -> Response:
-    _require_begun(game)
-    text = record.write(history.record_for(session, game, viewer))
+def _record(table: Table, viewer: Viewer) -> Response:
+    _require_begun(table.game)
+    text = record.write(history.record_for(table, viewer))
     return Response(text, mimetype="application/jsonl")
 
 

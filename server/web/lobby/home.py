@@ -30,7 +30,7 @@ from server.play.turns import Times
 from server.store import links, log, outbox
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Standing, Turn
-from server.store.statements import LinkRow
+from server.store.statements import GAME, SEAT, TURN, GameRow, LinkRow, SeatRow, TurnRow
 from server.web.http import csrf, error_page, limiter
 
 blueprint = Blueprint("home", __name__)
@@ -60,8 +60,8 @@ class OwnGame:
         seated, size: seats that are taken, and all of them.
     """
 
-    game: Game
-    seat: Seat | None
+    game: GameRow
+    seat: SeatRow | None
     others: Sequence[str]
     to_move: Sequence[str]
     awaited: bool
@@ -92,12 +92,15 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
     """Return their unfinished games, the most urgent first."""
     held = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != SeatStatus.DECLINED)
     ids = select(Game.id).where((Game.organiser_id == me.id) | Game.id.in_(held), Game.status.in_(ALIVE))
-    games = session.scalars(select(Game).where(Game.id.in_(ids)).order_by(Game.created_at.desc())).unique()
-    seats: dict[str, list[Seat]] = defaultdict(list)
-    for seat in session.scalars(select(Seat).where(Seat.game_id.in_(ids)).order_by(Seat.seat)):
+    theirs = select(*GAME).where(Game.id.in_(ids)).order_by(Game.created_at.desc())
+    games = [GameRow(*row) for row in session.execute(theirs)]
+    seats: dict[str, list[SeatRow]] = defaultdict(list)
+    for row in session.execute(select(*SEAT).where(Seat.game_id.in_(ids)).order_by(Seat.seat)):
+        seat = SeatRow(*row)
         seats[seat.game_id].append(seat)
-    asked: dict[str, dict[int, Turn]] = defaultdict(dict)
-    for turn in session.scalars(select(Turn).where(Turn.game_id.in_(ids))):
+    asked: dict[str, dict[int, TurnRow]] = defaultdict(dict)
+    for row in session.execute(select(*TURN).where(Turn.game_id.in_(ids))):
+        turn = TurnRow(*row)
         asked[turn.game_id][turn.seat] = turn
     started = [turn.started_at for each in asked.values() for turn in each.values() if turn.started_at]
     stops = turns.outages(session, min(started)) if started else []
@@ -155,7 +158,7 @@ def finished_games(session: Session, me: Person) -> Sequence[Row[Game, int | Non
 
 
 def _entry_url(
-    me: Person, game: Game, seat: Seat | None, live: Mapping[tuple[str | None, str], LinkRow]
+    me: Person, game: GameRow, seat: SeatRow | None, live: Mapping[tuple[str | None, str], LinkRow]
 ) -> str | None:
     """Return the URL by which a person enters a game; None for an invitation that has not been sent yet.
 

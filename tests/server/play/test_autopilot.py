@@ -24,7 +24,7 @@ from server.scheduler import jobs, loop
 from server.store import engine, links, log, people, processes
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import deal_with_a_set_to_sell, outsider, sale_now, start_clock
+from tests.support.games import deal_with_a_set_to_sell, loaded, outsider, sale_now, start_clock
 from tests.support.mail_servers import FakeMailer
 from tests.support.mails import bold_move, text_of
 from tests.support.neighbour_game import elsewhere
@@ -45,7 +45,7 @@ def mia(app: Flask) -> int:  # noqa: ARG001 - requested for its context
 
 def position(game_id: str) -> positions.Position:
     with engine.reading() as session:
-        return positions.load(session, session.get_one(Game, game_id))
+        return positions.current(loaded(session, game_id))
 
 
 def entries(game_id: str, after: int = 1) -> list[tuple[int | None, str, str]]:
@@ -112,7 +112,7 @@ def verified(game_id: str) -> None:
     """Check that the log replays and its record verifies."""
     with engine.reading() as session:
         game = session.get_one(Game, game_id)
-        whole = history.record_for(session, game, "all")
+        whole = history.record_for(loaded(session, game.id), "all")
         record.verify(whole)
         assert record.paused(whole.entries) == game.paused
 
@@ -213,7 +213,7 @@ def test_a_seat_is_reclaimed_at_once(table: Begin, sign: str) -> None:
     assert (seat.autopilot, seat.missed) == (False, 0)
     assert entries(game.id)[-1] == (0, "player", "!autopilot 0 off")
     with engine.reading() as session:
-        assert positions.load(session, session.get_one(Game, game.id)).head == len(entries(game.id)) + 1
+        assert positions.current(loaded(session, game.id)).head == len(entries(game.id)) + 1
     verified(game.id)
 
 
@@ -280,7 +280,7 @@ def test_a_game_that_nobody_plays_rests_instead_of_playing_itself(table: Begin, 
     assert entries(game.id)[-1] == (None, "clock", "!pause")
     assert standing() == {f"rests:{game.id}"}
     with engine.reading() as session:
-        assert turns.open_turns(session, game.id) == []
+        assert list(loaded(session, game.id).turns.values()) == []
         last = session.get_one(Game, game.id).head
         told = session.scalars(select(Mail).where(Mail.key.like(f"rest:{game.id}:%"))).all()
         assert {(mail.kind, mail.seq) for mail in told} == {("act", last)}

@@ -19,8 +19,9 @@ from server.play import positions, running, turns
 from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine, log, people
-from server.store.models import Absence, Game, Outage, Person, Seat, Turn
+from server.store.models import Absence, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
+from tests.support.games import loaded
 from tests.support.mail_servers import FakeMailer
 from tests.support.pages import look
 
@@ -76,7 +77,8 @@ def moderator(app: Any) -> int:  # noqa: ARG001 - requested for its context
 
 def times(game: Table, seat: int = 0) -> turns.Times:
     with engine.reading() as session:
-        found = turns.times(session, session.get_one(Game, game.id), session.get_one(Turn, (game.id, seat)))
+        hand = loaded(session, game.id)
+        found = turns.times(session, hand.game, hand.turns[seat])
     assert found is not None
     return found
 
@@ -136,7 +138,7 @@ def test_the_next_turn_has_what_is_left_of_the_bank(table: Begin) -> None:
 
 def position(game: Table) -> positions.Position:
     with engine.reading() as session:
-        return positions.load(session, session.get_one(Game, game.id))
+        return positions.current(loaded(session, game.id))
 
 
 ENDS = ["!pause", "!void 2", "!replace 1"]

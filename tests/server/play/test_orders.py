@@ -14,19 +14,20 @@ from byzanz.games.byzanz.rules import Byzanz
 from byzanz.moves import IllegalMove, UnreadableOrder
 from server import play
 from server.errors import NoSuchOrder, TooMany
-from server.play import positions, standing_orders, turns
+from server.play import positions, standing_orders
 from server.play.moderation import Newcomer
-from server.store import engine, log, models
-from server.store.models import Mail, Seat, StandingOrder
+from server.store import engine, log
+from server.store.models import Mail, Seat
+from server.store.statements import OrderRow
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
+from tests.support.games import loaded, outsider
 
 Begin = Callable[..., Table]
 
 
 def position(game_id: str) -> positions.Position:
     with engine.reading() as session:
-        return positions.load(session, session.get_one(models.Game, game_id))
+        return positions.current(loaded(session, game_id))
 
 
 def entries(game_id: str, after: int = 0) -> list[record.Entry]:
@@ -43,7 +44,7 @@ def leave(game_id: str, seat: int, text: str) -> play.OrderResult:
     return play.place_order(game_id, seat, text, now=NOW)
 
 
-def rows(game_id: str) -> list[StandingOrder]:
+def rows(game_id: str) -> list[OrderRow]:
     with engine.reading() as session:
         return standing_orders.of_game(session, game_id)
 
@@ -71,7 +72,9 @@ def test_an_order_answers_in_the_transaction_that_makes_it_due_and_nobody_is_mai
     with engine.reading() as session:
         mailed = session.scalars(select(Mail.seat).where(Mail.kind == "turn", Mail.game_id == game.id)).all()
         assert set(mailed) <= {0}
-        assert {turn.seat for turn in turns.open_turns(session, game.id)} == set(position(game.id).awaited)
+        assert {turn.seat for turn in list(loaded(session, game.id).turns.values())} == set(
+            position(game.id).awaited
+        )
 
 
 def test_an_order_about_the_open_question_is_carried_out_at_once(table: Begin) -> None:
@@ -256,7 +259,7 @@ def test_a_seat_leaves_no_more_orders_than_a_game_keeps(
         with pytest.raises(TooMany, match="has placed 3 orders"):
             leave(game.id, 1, f"raise upto {again + 5}")
     with engine.reading() as session, pytest.raises(TooMany):
-        play.preview_order(session, session.get_one(models.Game, game.id), 1, "take wine")
+        play.preview_order(loaded(session, game.id), 1, "take wine")
     assert [row.status for row in rows(game.id)] == ["withdrawn", "withdrawn", "standing"]
     assert play.withdraw_order(game.id, 1, None, now=NOW) == 1
     leave(game.id, 2, "raise upto 2")
@@ -310,7 +313,7 @@ def test_only_its_own_suspended_orders_are_confirmed_by_a_seat(table: Begin) -> 
 def unreadable(game: Table, seat: int) -> None:
     """Change the text of a seat's orders to what these rules cannot read, as an upgrade might."""
     with engine.transaction() as session:
-        for row in standing_orders.of_seat(session, game.id, seat):
+        for row in standing_orders.of_seat(loaded(session, game.id), seat):
             row.text = "sing every lot"
 
 

@@ -19,9 +19,10 @@ from sqlalchemy import func, select
 from byzanz import record
 from server import create_app
 from server.play import positions
-from server.store import engine, links
+from server.store import engine, links, log
 from server.store.models import Entry, Game, Link, Seat
 from tests.conftest import settings
+from tests.support.games import loaded
 
 DUMP = Path(__file__).parent / "databases" / "0001.sql"
 MAILED = {
@@ -59,7 +60,7 @@ def test_links_that_were_mailed_still_open_their_seats(old: Flask) -> None:
 def test_a_running_game_takes_the_next_move(old: Flask) -> None:
     with engine.reading() as session:
         game = session.scalars(select(Game).where(Game.name == "The running one")).one()
-        position = positions.load(session, game)
+        position = positions.current(loaded(session, game.id))
         seat = min(position.awaited)
         move = str(position.rules.moves(position.state, seat)[0])
         person = session.get_one(Seat, (game.id, seat)).person_id
@@ -78,7 +79,9 @@ def test_every_game_has_its_whole_log_and_replays() -> None:
         for game in games:
             counted = session.scalar(select(func.count()).where(Entry.game_id == game.id))
             assert counted == game.head
-            assert positions.load(session, game, upto=game.head - 1).head == game.head - 1
+            table = loaded(session, game.id)
+            earlier = log.entries(session, game.id, upto=game.head - 1)
+            positions.replay(table.game, len(table.seats), positions.rules_of(table.game), earlier)
 
 
 def test_a_finished_game_verifies(old: Flask) -> None:

@@ -32,8 +32,9 @@ from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, models, outbox, people
 from server.store.models import Alert, Game, Link, LinkPurpose, Mail, Person, Seat, Turn
+from server.store.statements import MailRow
 from tests.conftest import NAMES, NOW, Table
-from tests.support.games import outsider
+from tests.support.games import loaded, outsider
 from tests.support.mail_servers import FakeMailer, FaultyServer, received
 from tests.support.mails import (
     MINUTE,
@@ -204,7 +205,7 @@ def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
     table(4)
     (message,) = send_waiting()
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, "g1"))
+        position = positions.current(loaded(session, "g1"))
     hand = position.rules.view(position.state, 0).hand
     (shown,) = [each for each in body_of(html_of(message)).iter("p") if each.get("class") == "hand"]
     for span, card in zip(shown.findall("span/span"), hand, strict=True):
@@ -218,7 +219,7 @@ def test_nobody_elses_hand_is_in_a_mail(table: Begin) -> None:
     table(3)
     (message,) = send_waiting()
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, "g1"))
+        position = positions.current(loaded(session, "g1"))
     view = position.rules.view(position.state, 0)
     known = {card.rstrip("1234") for card in (*view.hand, *view.lot)}
     chips = set(re.findall(r'class="card good-(\w+)"', html_of(message)))
@@ -583,7 +584,7 @@ def test_a_database_that_does_not_take_the_mark_spares_the_rest_of_the_batch(
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
     marks: list[int] = []
 
-    def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
+    def mark_sent(session: Session, mail: MailRow, now: datetime) -> bool:
         marks.append(mail.id)
         if lasts or len(marks) == 1:
             raise OperationalError("UPDATE outbox", {}, Exception("deadlock detected"))

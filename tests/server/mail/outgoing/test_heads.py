@@ -19,7 +19,7 @@ from server.store import engine
 from server.store.models import Game, Person, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
-from tests.support.games import play_on
+from tests.support.games import loaded, play_on
 from tests.support.mails import (
     awaited,
     bold_move,
@@ -51,7 +51,7 @@ def in_html(html: str) -> Mailed:
 
 def record_of(game_id: str) -> record.Record:
     with engine.reading() as session:
-        return history.record_for(session, session.get_one(Game, game_id), ALL)
+        return history.record_for(loaded(session, game_id), ALL)
 
 
 @one_database
