@@ -87,7 +87,6 @@ class GameRow:
     cuts_made: int
     message: str
     mails_dated: bool
-    past_unknown: bool
     counted_at: datetime | None
     open_until: datetime | None
     listed_at: datetime | None

@@ -345,7 +345,7 @@ def _pace(game: GameRow) -> dict[str, Any]:
 
 def _details(mail: MailRow) -> dict[str, Any]:
     details = outbox.details(mail)
-    if mail.kind == "refused" and isinstance(details.get("error"), dict):  # an older version kept a text
+    if mail.kind == "refused":
         details["error"] = facts.sentence(facts.read(details["error"]))
     if "again" in details:
         details["again"] = datetime.fromisoformat(details["again"])
