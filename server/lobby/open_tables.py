@@ -13,12 +13,13 @@ from sqlalchemy.orm import Session
 
 from byzanz.games import latest
 from byzanz.record import Cause
+from byzanz.rules import PUBLIC
 from server import i18n, play, validation
 from server.community import blocks
 from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
 from server.lobby import notify
 from server.lobby.create import check_asked, check_name_free, learn_name, lock_organised_game
-from server.play import lengths, positions, powers
+from server.play import lengths, names, positions, powers
 from server.play.game import Table
 from server.play.lengths import Kind, Span
 from server.play.moderation import has_looked
@@ -397,11 +398,13 @@ class Vacancy:
     """A seat whose player is away.
 
     Args:
+        name: what they are called.
         since: when they went away.
         offered_from: when the reader may offer the seat.
     """
 
     seat: SeatRow
+    name: str
     since: datetime
     offered_from: datetime
 
@@ -415,9 +418,15 @@ def vacancies(table: Table, *, by_player: bool) -> list[Vacancy]:
     seats = [seat for seat in table.seats if seat.autopilot and seat.person_id is not None]
     if table.game.status != GameStatus.RUNNING or not seats:
         return []
-    since = play.absent_since(table.session, table.game.id)
+    game, reader = table.game, PUBLIC if by_player else names.ORGANISER
+    since = play.absent_since(table.session, game.id)
     return [
-        Vacancy(seat, since[seat.seat], play.offered_from(seat, since[seat.seat], by_player=by_player))
+        Vacancy(
+            seat,
+            names.of(game, seat, reader),
+            since[seat.seat],
+            play.offered_from(seat, since[seat.seat], by_player=by_player),
+        )
         for seat in seats
         if seat.seat in since
     ]

@@ -17,7 +17,8 @@ from server import play
 from server.config import settings
 from server.mail import causes
 from server.mail.causes import Cause
-from server.play import powers
+from server.play import names, powers
+from server.play.game import load
 from server.play.powers import Asker
 from server.store import alerts, facts, outbox, people
 from server.store.engine import reading, transaction
@@ -95,15 +96,29 @@ COMPLAINT = "complaint"
 _LOST = or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
 
 
+def turn_of(mail: MailRow) -> play.TurnKey | None:
+    """Return the turn whose clock depends on a mail; None if the mail is not about one alone."""
+    if mail.kind not in ("turn", "remind") or mail.game_id is None or mail.seat is None or mail.seq is None:
+        return None
+    return mail.game_id, mail.seat, mail.seq
+
+
+def turns_in_digest(session: Session, mail: MailRow) -> list[play.TurnKey]:
+    """Return the turns that a digest listed when it was accepted or, if it was not, would list now."""
+    kept = outbox.details(mail).get("named")
+    if kept is not None:
+        return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
+    listed = play.turns_for_digest(session, mail.person_id)
+    return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in listed]
+
+
 def lock_games(session: Session, mail: MailRow) -> list[str]:
     """Lock the games that a mail is about, and return their ids: its own, or for a digest all that it lists.
 
     Games are locked by id and before anything is written about mail or person, as everywhere else: otherwise two
     transactions could wait for each other.
     """
-    games = (
-        {game_id for game_id, _, _ in play.turns_in_digest(session, mail)} if mail.kind == "digest" else set()
-    )
+    games = {game_id for game_id, _, _ in turns_in_digest(session, mail)} if mail.kind == "digest" else set()
     return play.lock_games(session, games | {mail.game_id or ""})
 
 
@@ -135,7 +150,8 @@ def delivery_failed(
         person.lost_at = person.lost_at or now
     if mail.kind == "digest":
         _stop_digest_turns(session, games, mail, person, why, now, bounced)
-    stopped = play.mail_failed(session, mail, why, now, bounced=bounced)
+    turn = turn_of(mail)
+    stopped = turn is not None and play.mail_failed(session, turn, why, now, bounced=bounced)
     game_id = mail.game_id
     if game_id is None or game_id not in games:
         return
@@ -167,7 +183,8 @@ def delivery_withheld(
     person = session.get_one(Person, mail.person_id)
     if mail.kind == "digest":
         _stop_digest_turns(session, games, mail, person, reason, now, bounced=True)
-    stopped = play.mail_failed(session, mail, reason, now, bounced=True)
+    turn = turn_of(mail)
+    stopped = turn is not None and play.mail_failed(session, turn, reason, now, bounced=True)
     if mail.game_id is not None and mail.game_id in games and stopped:
         _notify_once(session, mail.game_id, mail, person, reason, now)
 
@@ -331,7 +348,7 @@ def _stop_digest_turns(
     bounced: bool,
 ) -> None:
     """Stop the clocks of the turns that a failed digest listed, and tell those in charge of each game."""
-    listed = [place for place in play.turns_in_digest(session, mail) if place[0] in games]
+    listed = [place for place in turns_in_digest(session, mail) if place[0] in games]
     for game_id in play.digest_failed(session, listed, reason, now, bounced=bounced):
         _notify_once(session, game_id, mail, person, reason, now)
 
@@ -355,8 +372,10 @@ def _notify(
     stopped: bool,
     now: datetime,
 ) -> None:
-    theirs = select(Seat.name).where(Seat.game_id == game_id, Seat.person_id == person.id)
-    name = session.scalar(theirs.limit(1)) or person.name  # as the table knows them
+    table = load(session, game_id, now, orders=False)
+    assert table is not None
+    own = next((seat for seat in table.seats if seat.person_id == person.id), None)
+    name = names.of(table.game, own, names.ORGANISER) if own is not None else person.name
     details: dict[str, object] = {"name": name, "error": facts.stored(why), "stopped": stopped}
     if why.code in PASSING.values():
         said = why.values["said"]

@@ -110,7 +110,7 @@ def new(
     expires_at: datetime | None = None,
     seq: int | None = None,
 ) -> LinkRow:
-    """Return a link with a fresh nonce that is not stored yet (`store`); the arguments are those of `issue`."""
+    """Return a link with a fresh nonce that is not stored yet (`add_all`); the arguments are those of `issue`."""
     nonce = secrets.token_bytes(16)
     if expires_at is None and purpose in LIFETIMES:
         expires_at = now + LIFETIMES[purpose]
@@ -130,10 +130,9 @@ def new(
     )
 
 
-def store(session: Session, made: Sequence[LinkRow]) -> None:
+def add_all(session: Session, made: Sequence[LinkRow]) -> None:
     """Store links that `new` has made, with one statement."""
-    if made:
-        statements.ADD_LINKS.run(connection_of(session), [_columns(link) for link in made])
+    statements.ADD_LINKS.run(connection_of(session), [_columns(link) for link in made])
 
 
 def _columns(link: LinkRow) -> dict[str, Any]:

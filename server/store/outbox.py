@@ -7,7 +7,7 @@ accepted a mail and before it is marked, another copy goes out with the same Mes
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NotRequired, TypedDict, Unpack
@@ -84,6 +84,11 @@ def find(session: Session, *conditions: ColumnElement[bool]) -> list[MailRow]:
     """Return the mails for which these conditions hold, in the order in which they were queued."""
     query = select(*statements.MAIL).where(*conditions).order_by(Mail.id)
     return [MailRow(*row) for row in session.execute(query)]
+
+
+def add_all(session: Session, mails: Sequence[Mapping[str, Any]]) -> None:
+    """Queue new mails (`row`) with one statement; those whose keys were ever queued are left out."""
+    statements.ADD_MAILS.run(connection_of(session), mails)
 
 
 def was_queued(session: Session, key: str) -> bool:

@@ -96,6 +96,11 @@ class GameRow:
     said: int
     noted: bool
 
+    @classmethod
+    def of(cls, game: Game) -> GameRow:
+        """Return the row of a game that a form creates or changes, as it is now."""
+        return cls(*(getattr(game, name) for name in cls.__slots__))
+
 
 @dataclass(slots=True)
 class LinkRow:
@@ -148,7 +153,7 @@ class SeatRow:
 
     game_id: str
     seat: int
-    name: str
+    stored_name: str
     status: str
     person_id: int | None
     bot: str | None

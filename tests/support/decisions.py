@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import select
+
 from byzanz import record, umpire
 from byzanz.record import Cause
 from server import play
 from server.errors import Refused
 from server.play import positions
 from server.play.moderation import Newcomer
-from server.store import engine, log, outbox, people
+from server.store import engine, log, people
 from server.store.facts import Fact
 from server.store.models import Absence, Game, Mail, Outage, Person
 from server.store.statements import TurnRow
@@ -272,9 +274,10 @@ class LivedGame(DecisionLog):
                 continue
             with engine.transaction() as session:
                 about = (Mail.game_id == self.game.id, Mail.kind == "turn", Mail.seat == seat)
-                for mail in outbox.find(session, *about, Mail.seq == turn.opened_seq)[:1]:
+                if session.scalar(select(Mail.id).where(*about, Mail.seq == turn.opened_seq).limit(1)):
+                    key = self.game.id, seat, turn.opened_seq
                     refused = self.dice.random() < 0.5
-                    play.mail_failed(session, mail, Fact("no_address"), self.now, bounced=not refused)
+                    play.mail_failed(session, key, Fact("no_address"), self.now, bounced=not refused)
                     self.failed.add((seat, turn.opened_seq))
                     person = session.get_one(Person, self.holders[seat])
                     person.unreachable = Fact("no_address")

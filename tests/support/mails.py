@@ -140,7 +140,8 @@ def compose_again(session: Session, mail: Mail, now: datetime) -> ComposedMail:
     (row,) = outbox.find(session, Mail.id == mail.id)
     rows = relevance.load_rows(session, row, now)
     found, made = view.links_of(session, rows, now)
-    links.store(session, made)
+    if made:
+        links.add_all(session, made)
     return compose.compose(session, rows, found, now)
 
 

@@ -21,7 +21,7 @@ from server import play
 from server.config import zones
 from server.mail.outgoing import talk
 from server.mail.text import one_line
-from server.play import clock, positions, turns
+from server.play import clock, names, positions, turns
 from server.play.game import Table, load
 from server.play.positions import Broken
 from server.store import log, outbox
@@ -225,7 +225,7 @@ def _item(table: Table, turn: TurnRow, times: turns.Times | None) -> dict[str, A
         "slug": game.slug,
         "title": games.title_of(game.slug),
         "game": one_line(game.name),
-        "names": [one_line(other.name) for other in table.seats],
+        "names": [*map(one_line, names.at_table(game, table.seats, turn.seat))],
         "view": position.view(turn.seat),
         "times": times,
         "zone": zones.zone_of(table.seats[turn.seat].person, game),

@@ -23,7 +23,7 @@ from server.config.zones import zone_of
 from server.mail.outgoing import digest, relevance, talk
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, lengths, positions, standing_orders, turns
+from server.play import history, lengths, names, positions, standing_orders, turns
 from server.play.game import Table, load
 from server.store import facts, links, log, mail_kinds, outbox
 from server.store.models import Game, LinkPurpose, Rematch, Seat, SeatStatus
@@ -62,7 +62,7 @@ def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]
         "own_game": table.game.organiser_id == rows.person.id,
         "answer_by": rows.mail.created_at + ANSWER_WITHIN,
         "message": one_line(game.message),
-        "cuts": history.fixed_cuts(table.seats).values(),
+        "cuts": history.fixed_cuts(table.game, table.seats, _reader(rows, table.game)).values(),
         "length": lengths.estimate(session, game, table.seats),
     }
 
@@ -311,7 +311,7 @@ def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]
             "title": title_of(table.game.slug),
             "game": one_line(table.game.name),
             "organiser": one_line(
-                positions.organiser_name(table.seats, table.person(table.game.organiser_id))
+                names.of_person(table.game, table.seats, table.person(table.game.organiser_id), PUBLIC)
             ),
             "own_game": table.game.organiser_id == rows.person.id,
             "link": links[table.game.id],
@@ -345,17 +345,25 @@ def _pace(game: GameRow) -> dict[str, Any]:
 
 def _details(mail: MailRow) -> dict[str, Any]:
     details = outbox.details(mail)
-    if mail.kind == "refused":
+    if "error" in details:
         details["error"] = facts.sentence(facts.read(details["error"]))
     if "again" in details:
         details["again"] = datetime.fromisoformat(details["again"])
     return {name: one_line(value) if isinstance(value, str) else value for name, value in details.items()}
 
 
+def _reader(rows: MailRows, game: GameRow) -> names.Reader:
+    """Return as whom the recipient of a mail reads the names at its table."""
+    if rows.seat is not None:
+        return rows.seat.seat
+    return names.ORGANISER if rows.person.id == game.organiser_id else PUBLIC
+
+
 def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
     game = table.game
     organiser = table.person(game.organiser_id)
     result = json.loads(game.result) if game.result else None
+    reader = _reader(rows, game)
     return {
         "slug": game.slug,
         "title": title_of(game.slug),
@@ -363,9 +371,9 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "game_id": game.id,
         "started": game.started_at is not None,
         "pace": _pace(game),
-        "names": tuple(one_line(seat.name) for seat in table.seats),
+        "names": tuple(map(one_line, names.at_table(game, table.seats, reader))),
         "me": rows.seat.seat if rows.seat else None,
-        "organiser": one_line(positions.organiser_name(table.seats, organiser)),
+        "organiser": one_line(names.of_person(game, table.seats, organiser, reader)),
         "result": result,
         "head": game.head,
         "hash": game.head_hash,

@@ -21,7 +21,7 @@ from server.community import talk
 from server.community.talk import Said
 from server.config import zones
 from server.errors import BadRequest
-from server.play import history, positions, standing_orders
+from server.play import history, names, positions, standing_orders
 from server.play.game import Table
 from server.play.history import Timeline
 from server.store import log
@@ -130,8 +130,8 @@ def short(at: datetime, zone: str) -> str:
 
 
 def names_of(table: Table) -> tuple[str, ...]:
-    """Return the names at the table, by seat."""
-    return tuple(seat.name for seat in table.seats)
+    """Return the names at the table as anybody may read them, by seat."""
+    return names.at_table(table.game, table.seats, PUBLIC)
 
 
 class Part(NamedTuple):
@@ -173,10 +173,10 @@ def page_context(
     before = _seq(query, "before", game.head + 1)
     moments = history.load(table, viewer, last)
     openings = moments.openings()
-    names = names_of(table)
+    called = names_of(table)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
-    others = _other_viewers(moments.viewer, len(names))
-    known = {"as": map(str, others), "seat": map(str, range(len(names))), "cause": [*Cause], "part": stages}
+    others = _other_viewers(moments.viewer, len(called))
+    known = {"as": map(str, others), "seat": map(str, range(len(called))), "cause": [*Cause], "part": stages}
     chosen = {name: _choice(query.get(name, ""), values) for name, values in known.items()}
     filtered = _filtered(moments, chosen)
     first, end = _page(filtered, at, before)
@@ -186,7 +186,7 @@ def page_context(
     whole = len(filtered) == len(moments.entries)
     return {
         "game": game,
-        "names": names,
+        "names": called,
         "zone": zone,
         "here": here,
         "at": at,
@@ -330,7 +330,7 @@ class WordLine:
 
 def talk_lines(session: Session, game: GameRow, reader_id: int, zone: str) -> list[WordLine]:
     """Return what the reader of a seat's history may read, oldest first; nothing in a game without talk."""
-    return [] if game.trial else dated(talk.words(session, game.id, reader_id), zone)
+    return [] if game.trial else dated(talk.words(session, game, reader_id), zone)
 
 
 def dated(said: Iterable[Said], zone: str) -> list[WordLine]:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import games
 from byzanz.bots import BOTS
+from byzanz.rules import PUBLIC
 from server import errors, i18n, validation
 from server.accounts import login
 from server.community import blocks, reliability
@@ -23,12 +24,12 @@ from server.lobby import create, invitations, notify, open_tables, rematch
 from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name
 from server.mail import subscriptions
-from server.play import history, lengths, positions
+from server.play import history, lengths, names, positions
 from server.play.game import Table, load
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Mail, Person, SeatStatus
-from server.store.statements import SeatRow
+from server.store.statements import GameRow, SeatRow
 from server.web.http import GAME_ID, csrf, limiter, note_presence, unknown_link
 from server.web.lobby import new_game
 
@@ -45,6 +46,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
     with reading() as session:
         found = invitations.invitation(session, token, utc_now()) or unknown_link(token)
         form, table = flask.request.form, _table(session, found.game.id)
+        reader = found.seat.seat if found.seat else PUBLIC
         host = table.person(table.game.organiser_id)
         page = render_template(
             "lobby/invitation.html",
@@ -52,10 +54,11 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             game=found.game,
             seat=found.seat,
             seats=table.seats,
-            fixed=history.fixed_cuts(table.seats),
+            reader=reader,
+            fixed=history.fixed_cuts(table.game, table.seats, reader),
             shown=shown_of(session, table.seats),
             organiser=host,
-            organiser_name=positions.organiser_name(table.seats, host),
+            organiser_name=names.of_person(table.game, table.seats, host, reader),
             title=games.title_of(found.game.slug),
             follows=rematch.game_before(session, found.game.id) is not None,
             length=lengths.estimate(session, table.game, table.seats),
@@ -87,7 +90,9 @@ def shown_of(session: Session, seats: Sequence[SeatRow]) -> dict[int, reliabilit
 
 def _offered_name(found: invitations.Invitation) -> str:
     """Return the name that an invited person has used before, else the one the organiser gave them."""
-    return found.seat.name if found.seat and not has_name(found.person) else found.person.name
+    if found.seat is None or has_name(found.person):
+        return found.person.name
+    return names.of(GameRow.of(found.game), found.seat, found.seat.seat)
 
 
 @blueprint.post("/i/<token>")
@@ -182,7 +187,8 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             token=token,
             game=game,
             seats=seats,
-            fixed=history.fixed_cuts(seats),
+            reader=names.ORGANISER,
+            fixed=history.fixed_cuts(table.game, seats, names.ORGANISER),
             shown=shown_of(session, seats),
             own=own,
             mails=_mails(session, game),
@@ -378,7 +384,8 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             "lobby/join.html",
             game=game,
             seats=seats,
-            fixed=history.fixed_cuts(seats),
+            reader=(reader := names.reader_of(seats, me.id if me else None)),
+            fixed=history.fixed_cuts(table.game, seats, reader),
             shown=shown_of(session, seats),
             me=me,
             is_seated=me is not None and any(seat.person_id == me.id for seat in seats),

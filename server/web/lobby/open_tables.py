@@ -20,12 +20,13 @@ from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import open_tables
 from server.lobby.open_tables import Wanted
 from server.mail import subscriptions
-from server.play import positions
+from server.play import names, positions
 from server.play.game import load
 from server.play.positions import Broken
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Person, SeatStatus
+from server.store.statements import GameRow
 from server.web.http import GAME_ID, costly, csrf, limiter, unknown_link
 
 blueprint = Blueprint("open_tables", __name__)
@@ -217,7 +218,7 @@ def _offer_page(game_id: str, number: int, refusal: Refused | None) -> ResponseR
             number=number,
             offer=open_tables.described(session, [found])[0] if found else None,
             view=public_view(session, game.id) if found else None,
-            names=tuple(seat.name for seat in open_tables.seats_of(session, [game.id])[game.id]),
+            names=names.at_table(GameRow.of(game), open_tables.seats_of(session, [game.id])[game.id], PUBLIC),
             title=games.title_of(game.slug),
             me=me,
             now=utc_now(),

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from byzanz.moves import RulesError
 from server import play
 from server.errors import Refused
-from server.play import history, positions, standing_orders
+from server.play import history, names, positions, standing_orders
 from server.play.game import Table, load
 from server.play.positions import Position
 from server.store.engine import reading, utc_now
@@ -52,7 +52,7 @@ def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str
     table.load_orders(seat, history.since_own_move(table, seat, 1).last)
     orders = play.outlooks(table, position, seat)
     context = _base_context(token, access, position)
-    names = [other.name for other in table.seats]
+    named = names.at_table(game, table.seats, seat)
 
     def preview(text: str) -> play.OrderPreview | None:
         try:
@@ -60,7 +60,7 @@ def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str
         except (RulesError, Refused):
             return None
 
-    return render_template("seat/plan.html", **context, names=names, orders=orders, preview=preview, **more)
+    return render_template("seat/plan.html", **context, names=named, orders=orders, preview=preview, **more)
 
 
 @blueprint.post("/t/<token>/orders")
