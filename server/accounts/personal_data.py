@@ -402,9 +402,8 @@ def _started(person_id: int) -> Iterator[tuple[str, int]]:
 
 def _record(game_id: str, seat: int) -> str:
     with reading() as session:
-        table = load(session, game_id, utc_now(), orders=False)
         try:
-            return record.write(history.record_for(table, seat)) if table is not None else ""
+            return record.write(history.record_for(load(session, game_id, utc_now()), seat))
         except positions.Broken:  # the game is on hold
             return ""
 

@@ -171,12 +171,10 @@ def count(game_id: str, now: datetime) -> bool:
         False if it was counted before, goes on, or is locked by another scheduler, which counts it.
     """
     with transaction() as session:
-        table = (
-            load_game(session, game_id, now, orders=False)
-            if log.lock(session, game_id, skip_locked=True)
-            else None
-        )
-        if table is None or table.game.status != GameStatus.OVER or table.game.counted_at or table.game.trial:
+        if not log.lock(session, game_id, skip_locked=True):
+            return False
+        table = load_game(session, game_id, now)
+        if table.game.status != GameStatus.OVER or table.game.counted_at or table.game.trial:
             return False
         if not positions.installed(table.game):
             return False

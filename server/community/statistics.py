@@ -252,8 +252,7 @@ def records(session: Session, games: Iterable[Ended], out: IO[bytes]) -> None:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as zipped:
         for game in games:
             try:
-                table = load(session, game.id, game.ended_at, orders=False)
-                assert table is not None
+                table = load(session, game.id, game.ended_at)
                 text = record.write(history.record_for(table, ALL))
             except positions.Broken:
                 continue

@@ -26,7 +26,7 @@ from server.lobby.create import (
 )
 from server.lobby.settings import NO_HOURS, OwnHours, TimeControl, clean_time_control
 from server.play import names, positions
-from server.play.game import Table, load
+from server.play.game import load
 from server.play.moderation import has_looked
 from server.store import links, log, people
 from server.store.engine import reading, transaction
@@ -228,12 +228,6 @@ def keep_open(token: str, now: datetime) -> None:
         pass
 
 
-def _loaded(session: Session, game: Game, now: datetime) -> Table:
-    table = load(session, game.id, now, orders=False)
-    assert table is not None
-    return table
-
-
 def _open_seat(session: Session, game: Game, number: int) -> Seat:
     """Return a seat that nobody has taken yet."""
     seat = _seat(session, game, number)
@@ -414,7 +408,7 @@ def set_keep_going(token: str, keep: bool, now: datetime) -> None:
         game = lock_organised_game(session, token, now)
         if game.status == GameStatus.CANCELLED:
             raise Closed("This game was called off.")
-        if not rematch.may_keep_going(_loaded(session, game, now), now):
+        if not rematch.may_keep_going(load(session, game.id, now), now):
             raise Closed("It is too late to change this. Start the next game from the result page.")
         game.keep_going = keep
 

@@ -253,8 +253,7 @@ def confirm_seat(session: Session, game: Game, seat: Seat, now: datetime) -> Non
     """Email a person who has just cut the deck what was fixed before, so that they can check it after the game."""
     assert seat.person_id is not None
     session.flush()
-    table = load(session, game.id, now, orders=False)
-    assert table is not None
+    table = load(session, game.id, now)
     others = [other for other in table.seats if other.seat != seat.seat]
     own = chance.fingerprint(game.id, seat.cut)
     outbox.enqueue(

@@ -372,8 +372,7 @@ def _notify(
     stopped: bool,
     now: datetime,
 ) -> None:
-    table = load(session, game_id, now, orders=False)
-    assert table is not None
+    table = load(session, game_id, now)
     own = next((seat for seat in table.seats if seat.person_id == person.id), None)
     name = names.of(table.game, own, names.ORGANISER) if own is not None else person.name
     details: dict[str, object] = {"name": name, "error": facts.stored(why), "stopped": stopped}

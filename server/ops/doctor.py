@@ -276,8 +276,7 @@ def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
 def _fault(session: Session, game_id: str) -> str | None:
     """Return what is wrong with the log of a game, naming the entry, or None."""
     try:
-        table = load(session, game_id, utc_now(), orders=False)
-        assert table is not None
+        table = load(session, game_id, utc_now())
         game = table.game
         last = session.scalar(select(func.max(Entry.seq)).where(Entry.game_id == game_id)) or 0
         if last != game.head:

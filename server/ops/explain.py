@@ -52,7 +52,7 @@ def mail(session: Session, mail: Mail, now: datetime) -> Iterator[str]:
     yield f"{_fate(mail, now)}."
     if mail.status == MailStatus.WAITING and mail.tried_at:
         yield f"The first of {_times(mail.attempts, 'failed attempt')} was {_at(mail.tried_at)}."
-    table = load(session, mail.game_id, now, orders=False) if mail.game_id else None
+    table = load(session, mail.game_id, now) if mail.game_id else None
     turn = _turn_of(table, mail) if table is not None else None
     if table is not None and turn is not None:
         yield f"Its turn is open: {_clock(session, table.game, turn)}."
@@ -82,8 +82,7 @@ def _fate(mail: Mail, now: datetime) -> str:
 def game(session: Session, game: Game, now: datetime) -> Iterator[str]:
     """Tell how a game stands and who is to move, since when and until when."""
     title = games.title_of(game.slug)
-    table = load(session, game.id, now, orders=False)
-    assert table is not None
+    table = load(session, game.id, now)
     seats = table.seats
     began = f", began {_at(game.started_at)}" if game.started_at else ""
     ended = f", ended {_at(game.ended_at)}" if game.ended_at else ""

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.record import Cause
+from server.errors import NoSuchGame
 from server.play import events
 from server.play.events import Event
 from server.store import people, statements, totals
@@ -72,7 +73,7 @@ class Table:
             if found[-1] is not None:
                 self.seats[-1].absences.append((found[-2], found[-1]))
 
-    def load_orders(self, seat: int, after: int) -> None:
+    def load_orders(self, seat: int = -1, after: int = 0) -> None:
         """Load the standing and suspended orders, and those of one seat that have ended after an entry."""
         run, values = connection_of(self.session), {"game": self.game.id, "seat": seat, "after": after}
         self.orders = [OrderRow(*row) for row in statements.LOAD_ORDERS.all(run, values)]
@@ -287,25 +288,22 @@ def load(
     link_id: int | None = None,
     seat: int | None = None,
     request_id: str | None = None,
-    ended: tuple[int, int] = (-1, 0),
-    orders: bool = True,
-) -> Table | None:
-    """Load a game to read it; None if there is none with this id. `running.in_hand` locks and changes it.
+) -> Table:
+    """Load a game to read it, without its orders; `running.in_hand` locks and changes one.
 
     Args:
         link_id: find out whose link this is.
         seat: find out what this seat has played with `request_id`.
-        ended: load the orders of this seat that have ended after this entry, too.
-        orders: whether to load orders at all.
+
+    Raises:
+        NoSuchGame: no game has this id.
     """
     values = {"game": game_id, "link": link_id, "seat": seat, "request": request_id}
     found = statements.LOAD_GAME.first(connection_of(session), values)
     if found is None:
-        return None
+        raise NoSuchGame("There is no game with this ID. Check the link.")
     table = Table(session, found)
     table.load_seats(now)
-    if orders:
-        table.load_orders(*ended)
     return table
 
 

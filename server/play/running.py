@@ -125,12 +125,8 @@ def lock_game(session: Session, game_id: str) -> Game:
         NoSuchGame: no game has this id.
     """
     if not log.lock(session, game_id):
-        raise _no_such_game()
+        raise NoSuchGame("There is no game with this ID. Check the link.")
     return session.get_one(Game, game_id, populate_existing=True)
-
-
-def _no_such_game() -> NoSuchGame:
-    return NoSuchGame("There is no game with this ID. Check the link.")
 
 
 @contextmanager
@@ -143,10 +139,9 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
     Raises:
         NoSuchGame: no game has this id.
     """
-    if not log.lock(session, game_id):
-        raise _no_such_game()
+    log.lock(session, game_id)
     found = load(session, game_id, now, **asked)
-    assert found is not None
+    found.load_orders()
     found.remember()
     yield found
     found.put()
@@ -156,11 +151,13 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
 def in_hand_if_free(session: Session, game_id: str, now: datetime) -> Iterator[Table | None]:
     """Take a game `in_hand`, or None if another transaction holds it or there is none: the next tick tries again."""
     found = load(session, game_id, now) if log.lock(session, game_id, skip_locked=True) else None
-    if found is not None:
-        found.remember()
+    if found is None:
+        yield None
+        return
+    found.load_orders()
+    found.remember()
     yield found
-    if found is not None:
-        found.put()
+    found.put()
 
 
 def position(table: Table) -> Position:

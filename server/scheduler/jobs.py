@@ -71,9 +71,8 @@ def tick_turns(now: datetime, tick: float) -> int:
 
 def _time_out_turns(game_id: str, until: datetime, now: datetime) -> int:
     with reading() as session:
-        table = load(session, game_id, now, orders=False)
-        asked = table.turns.values() if table is not None else ()
-        due = [turn for turn in asked if turn.due_at and turn.due_at <= until]
+        table = load(session, game_id, now)
+        due = [turn for turn in table.turns.values() if turn.due_at and turn.due_at <= until]
     played = 0
     for turn in due:
         try:
@@ -177,8 +176,7 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
 def _decide(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Move, int] | None:
     """Return the decision of a seat's bot and the head of the log it has seen; no transaction is open meanwhile."""
     with reading() as session:
-        table = load(session, game_id, utc_now(), orders=False)
-        assert table is not None
+        table = load(session, game_id, utc_now())
         name, position = table.seats[seat].bot, positions.current(table)
     if name is None or seat not in position.awaited:
         return None

@@ -115,9 +115,7 @@ def _play_until_felix_opens_the_second_lot() -> None:
     move = "bid wood3"
     while deliver(BEGAN, Accepting()):
         with engine.reading() as session:
-            game = load(session, NEIGHBOUR, BEGAN)
-            assert game is not None
-            at = positions.current(game)
+            at = positions.current(load(session, NEIGHBOUR, BEGAN))
         seat = min(at.awaited)
         if seat == FELIX and at.head > len(PLAYERS):
             return

@@ -194,13 +194,12 @@ def overview_context(
     """
     items, named = [], []
     for game, _, turn in listed_turns(session, mail.kind, mail.person_id):
-        table = load(session, game.id, now, orders=False) if game.id in links else None
-        if table is None:
+        if game.id not in links:
             continue
         starts = mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
         times = turns.times_if_started(game, turn, now) if starts else turns.times(session, game, turn)
         try:
-            items.append(_item(table, turn, times) | {"link": links[game.id]})
+            items.append(_item(load(session, game.id, now), turn, times) | {"link": links[game.id]})
         except Broken as broken:  # one broken game must not block the others
             LOGGER.warning("game %s is omitted from a mail: %s", game.id, broken)
             continue

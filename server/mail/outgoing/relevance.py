@@ -88,7 +88,7 @@ def load_rows(session: Session, mail: MailRow, now: datetime, beside: Sequence[M
     Raises:
         Outdated: it is no longer true or wanted. AddressSuppressed: the address is suppressed.
     """
-    table = load(session, mail.game_id, now, orders=False) if mail.game_id else None
+    table = load(session, mail.game_id, now) if mail.game_id else None
     seat = _seat(table, mail)
     person = seat.person if seat is not None else people.get(session, mail.person_id)
     if person is None or not person.email:

@@ -321,8 +321,7 @@ def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]
 
 
 def _loaded(session: Session, game_ids: Iterable[str], now: datetime) -> list[Table]:
-    tables = (load(session, game_id, now, orders=False) for game_id in game_ids)
-    return [table for table in tables if table is not None]
+    return [load(session, game_id, now) for game_id in game_ids]
 
 
 def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from byzanz.rules import PUBLIC, Viewer
 from server import play
 from server.community import talk
 from server.community.talk import public_id
-from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
+from server.errors import BadRequest, NoSuchOrder, NotRunning, Refused
 from server.i18n import N_
 from server.lobby import rematch
 from server.play import history, positions, standing_orders, turns
@@ -214,7 +214,9 @@ def orders(token: Token) -> dict[str, Any]:
     with engine.reading() as session:
         access = opened_seat(session, token)
         _require_begun(access.game)
-        rows = standing_orders.of_seat(_table(session, access.game.id), access.seat.seat)
+        table = load(session, access.game.id, engine.utc_now())
+        table.load_orders()
+        rows = standing_orders.of_seat(table, access.seat.seat)
         orders = [
             {
                 "id": row.number,
@@ -417,7 +419,7 @@ def seat_record(token: Token) -> Response:
     """Return the record as this seat may see it."""
     with engine.reading() as session:
         access = opened_seat(session, token)
-        return _record(_table(session, access.game.id), access.seat.seat)
+        return _record(load(session, access.game.id, engine.utc_now()), access.seat.seat)
 
 
 @blueprint.get("/games/<game_id>/record")
@@ -427,7 +429,8 @@ def seat_record(token: Token) -> Response:
 def public_record(game_id: GameId) -> Response:
     """Return the record as the public may see it."""
     with engine.reading() as session:
-        return _record(_table(session, game_id if re.fullmatch(GAME_ID, game_id) else ""), PUBLIC)
+        known = game_id if re.fullmatch(GAME_ID, game_id) else ""
+        return _record(load(session, known, engine.utc_now()), PUBLIC)
 
 
 @blueprint.get("/openapi.json")
@@ -464,7 +467,7 @@ def body_of(model: type[B]) -> B:
 
 
 def _seat_state(session: Session, game_id: str, seat: int) -> dict[str, Any]:
-    table = _table(session, game_id)
+    table = load(session, game_id, engine.utc_now())
     game = table.game
     _require_begun(game)
     position = positions.current(table)
@@ -484,13 +487,6 @@ def _seat_state(session: Session, game_id: str, seat: int) -> dict[str, Any]:
     }
 
 
-def _table(session: Session, game_id: str) -> Table:
-    table = load(session, game_id, engine.utc_now())
-    if table is None:
-        raise NoSuchGame("There is no game with this ID. Check the link.")
-    return table
-
-
 def _require_begun(game: GameRow) -> None:
     if game.started_at is None:
         raise NotRunning("The game has not begun.")
@@ -505,7 +501,7 @@ def legal_moves(position: Position, seat: int) -> list[str]:
 
 
 def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
-    table = _table(session, game_id)
+    table = load(session, game_id, engine.utc_now())
     return legal_moves(positions.current(table), seat) if table.game.status == GameStatus.RUNNING else []
 
 

@@ -131,8 +131,7 @@ def show(game_id: str) -> ResponseReturnValue:
 
 
 def _page(session: Session, game_id: str, following: GameRow | None) -> str:
-    table = load(session, game_id, utc_now(), orders=False)
-    assert table is not None
+    table = load(session, game_id, utc_now())
     game = table.game
     context = {
         "game": game,
@@ -154,9 +153,10 @@ def _page(session: Session, game_id: str, following: GameRow | None) -> str:
 def public_history(game_id: str) -> ResponseReturnValue:
     """Show the history as the public may see it."""
     with reading() as session:
-        table = load(session, game_id, utc_now(), orders=False) if GAME_ID.fullmatch(game_id) else None
-        if table is None or table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
+        found, _following = _game_and_next(session, game_id)
+        if found is None or found.status not in (GameStatus.RUNNING, GameStatus.OVER):
             return _no_game()
+        table = load(session, game_id, utc_now())
         here = url_for(".public_history", game_id=game_id)
         zone = _zone(session, table.game)
         return _history(table, PUBLIC, zone, here, url_for(".show", game_id=game_id))
@@ -167,8 +167,8 @@ def seat_history(token: str) -> ResponseReturnValue:
     """Show the history as this seat may see it."""
     with reading() as session:
         access = seat_access(session, token)
-        table = load(session, access.game.id, utc_now(), orders=False)
-        if table is None or table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
+        table = load(session, access.game.id, utc_now())
+        if table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
             return _no_game()
         zone = zone_of(access.seat.person, access.game)
         here = url_for(".seat_history", token=token)

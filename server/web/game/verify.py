@@ -98,8 +98,8 @@ def upload() -> str | tuple[str, int]:
 def game(game_id: str) -> str:
     """Check a finished game of this server from its log."""
     with reading() as session:
-        table = load(session, game_id, utc_now(), orders=False) if GAME_ID.fullmatch(game_id) else None
-        if table is None or table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
+        table = load(session, game_id if GAME_ID.fullmatch(game_id) else "", utc_now())
+        if table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
             raise NoSuchGame("There is no game with this ID. Check the link.")
         if table.game.quarantine:
             raise why_on_hold(table.game.quarantine)

@@ -25,7 +25,7 @@ from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name
 from server.mail import subscriptions
 from server.play import history, lengths, names, positions
-from server.play.game import Table, load
+from server.play.game import load
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Mail, Person, SeatStatus
@@ -45,7 +45,7 @@ def invitation(token: str) -> ResponseReturnValue:
 def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         found = invitations.invitation(session, token, utc_now()) or unknown_link(token)
-        form, table = flask.request.form, _table(session, found.game.id)
+        form, table = flask.request.form, load(session, found.game.id, utc_now())
         reader = found.seat.seat if found.seat else PUBLIC
         host = table.person(table.game.organiser_id)
         page = render_template(
@@ -72,12 +72,6 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
-
-
-def _table(session: Session, game_id: str) -> Table:
-    table = load(session, game_id, utc_now(), orders=False)
-    assert table is not None
-    return table
 
 
 def shown_of(session: Session, seats: Sequence[SeatRow]) -> dict[int, reliability.Shown]:
@@ -175,7 +169,7 @@ def organise(token: str) -> ResponseReturnValue:
 def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         game = invitations.organised_game(session, token, utc_now()) or unknown_link(token)
-        table = _table(session, game.id)
+        table = load(session, game.id, utc_now())
         seats = table.seats
         rules, form = positions.rules_of(table.game), flask.request.form
         host = session.get_one(Person, game.organiser_id)
@@ -374,7 +368,7 @@ def _listed_game(session: Session, game_id: str) -> Game:
 def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         game = _listed_game(session, game_id)
-        table = _table(session, game.id)
+        table = load(session, game.id, utc_now())
         seats = table.seats
         me = login.signed_in(session)
         if me is not None and blocks.at_table(session, game, me.id):  # as if all seats were taken

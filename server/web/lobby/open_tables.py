@@ -80,9 +80,9 @@ def _page(which: Wanted, refusal: Refused | None) -> str:
 
 def public_view(session: Session, game_id: str) -> Any:
     """Return the table of a running game as everybody sees it; None if its log does not replay."""
-    table = load(session, game_id, utc_now(), orders=False)
+    table = load(session, game_id, utc_now())
     try:
-        return positions.current(table).view(PUBLIC) if table is not None else None
+        return positions.current(table).view(PUBLIC)
     except Broken:
         return None
 

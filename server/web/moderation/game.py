@@ -18,7 +18,7 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from server import play, validation
 from server.accounts import login
 from server.community import reports
-from server.errors import Refused, Stale
+from server.errors import NoSuchGame, Refused, Stale
 from server.lobby import open_tables
 from server.play import autopilot, moderation, names, positions, powers
 from server.play.game import Table, load, tenures_of
@@ -151,10 +151,12 @@ def _only_moderators() -> None:
 
 def known_game(session: Session, game_id: str) -> Table:
     """Return the game with this ID, or answer that there is no such page."""
-    table = load(session, game_id, utc_now(), orders=False) if GAME_ID.fullmatch(game_id) else None
-    if table is None:
+    if not GAME_ID.fullmatch(game_id):
         flask.abort(404)
-    return table
+    try:
+        return load(session, game_id, utc_now())
+    except NoSuchGame:
+        flask.abort(404)
 
 
 def is_warned() -> bool:

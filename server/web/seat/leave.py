@@ -29,9 +29,7 @@ def ask(token: str) -> ResponseReturnValue:
     with reading() as session:
         access = seat_access(session, token)
         positions.check_running(access.game)
-        table = load(session, access.game.id, utc_now())
-        assert table is not None
-        positions.current(table)
+        positions.current(load(session, access.game.id, utc_now()))
         if access.seat.left:
             return flask.redirect(url_for("turn.show", token=token), 303)
         return render_template("seat/leave.html", token=token, game=access.game, seat=access.seat)
@@ -77,8 +75,7 @@ def _offer_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         access = seat_access(session, token)
         positions.check_running(access.game)
-        table = load(session, access.game.id, utc_now(), orders=False)
-        assert table is not None
+        table = load(session, access.game.id, utc_now())
         person = access.seat.person
         page = render_template(
             "seat/offer.html",

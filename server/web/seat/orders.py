@@ -17,7 +17,7 @@ from byzanz.moves import RulesError
 from server import play
 from server.errors import Refused
 from server.play import history, names, positions, standing_orders
-from server.play.game import Table, load
+from server.play.game import load
 from server.play.positions import Position
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
@@ -45,7 +45,7 @@ def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str
     game, seat = access.game, access.seat.seat
     if game.status != GameStatus.RUNNING or game.quarantine:
         return None
-    table = _table(session, access)
+    table = load(session, access.game.id, utc_now())
     position = positions.current(table)
     if not standing_orders.supported(position.rules):
         return None
@@ -110,16 +110,11 @@ def _order_text() -> str:
 
 def _preview(token: str, access: SeatAccess, text: str) -> str:
     with reading() as session:
-        table = _table(session, access)
+        table = load(session, access.game.id, utc_now())
+        table.load_orders()
         previewed = play.preview_order(table, access.seat.seat, text[: play.LONGEST_TEXT + 1])
         context = _base_context(token, access, positions.current(table))
         return render_template("seat/order.html", **context, previewed=previewed)
-
-
-def _table(session: Session, access: SeatAccess) -> Table:
-    table = load(session, access.game.id, utc_now())
-    assert table is not None
-    return table
 
 
 def _refused(token: str, access: SeatAccess, status: int, sentence: str) -> ResponseReturnValue:

@@ -307,8 +307,7 @@ def _page(
     played: int | None = None,
     unsaid: str | None = None,
 ) -> str:
-    table = load(session, access.game.id, utc_now(), orders=False)
-    assert table is not None
+    table = load(session, access.game.id, utc_now())
     game, number = table.game, access.seat.seat
     if game.quarantine and game.status in (GameStatus.RUNNING, GameStatus.OVER):
         raise why_on_hold(game.quarantine)
