@@ -19,6 +19,7 @@ from server.play.turns import Times
 from server.store.models import GameStatus
 from server.store.statements import OrderRow, SeatRow
 from server.web.game.history import HistoryLine, WordLine
+from server.web.game.pages import clocks
 
 DONE = {
     "said": N_("The table can read it."),
@@ -148,11 +149,7 @@ class TurnPage:
     @property
     def clocks(self) -> list[tuple[int, Times, bool]]:
         """The clocks that run, by seat, each with whether only the time left of it is said."""
-        return [
-            (seat, times, len(self.due) == 1 and not (times.bank and self.now > times.allowance_end))
-            for seat, times in self.due.items()
-            if times
-        ]
+        return clocks(self.due, self.now)
 
     @property
     def meanwhile(self) -> str:
