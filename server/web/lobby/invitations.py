@@ -29,6 +29,7 @@ from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Link, LinkPurpose, Mail, Person, Seat, SeatStatus
 from server.web.http import GAME_ID, csrf, limiter, note_presence, unknown_link
 from server.web.lobby import new_game
+from server.web.lobby.organiser_page import OrganiserPage, player_lines
 
 blueprint = Blueprint("invitations", __name__)
 
@@ -50,7 +51,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             seat=found.seat,
             seats=(seats := positions.seats_of(session, found.game.id)),
             fixed=history.fixed_cuts(seats),
-            shown=shown_of(session, seats),
+            players=player_lines(found.game, seats, found.seat, shown_of(session, seats)),
             organiser=(host := session.get(Person, found.game.organiser_id or 0)),
             organiser_name=positions.organiser_name(seats, host),
             title=games.title_of(found.game.slug),
@@ -166,22 +167,31 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
         rules, form = positions.rules_of(game), flask.request.form
         host = session.get_one(Person, game.organiser_id)
         own = next((seat for seat in seats if seat.person_id == game.organiser_id), None)
-        reminded = flask.request.args.get("reminded", "")
+        reminded, now = flask.request.args.get("reminded", ""), utc_now()
+        organised = OrganiserPage(
+            game,
+            seats,
+            own,
+            now,
+            rules.seats,
+            _mails(session, game),
+            form if refusal else {},
+            next(
+                (seat for seat in seats if str(seat.seat) == reminded and seat.status == SeatStatus.INVITED),
+                None,
+            ),
+        )
         page = render_template(
             "lobby/organiser.html",
+            page=organised,
             base_url=settings().base_url,
             token=token,
             game=game,
             seats=seats,
+            players=player_lines(game, seats, own, shown := shown_of(session, seats)),
             fixed=history.fixed_cuts(seats),
-            shown=shown_of(session, seats),
+            shown=shown,
             own=own,
-            mails=_mails(session, game),
-            reminded=next(
-                (seat for seat in seats if str(seat.seat) == reminded and seat.status == SeatStatus.INVITED),
-                None,
-            ),
-            remindable=utc_now() - invitations.REMINDER_INTERVAL,
             title=rules.title,
             rules=rules,
             length=lengths.estimate(session, game, seats),
@@ -191,11 +201,10 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             zone=zone_of(host, game),
             zones=validation.time_zones(),
             invitation=_own_invitation(session, game) if own and own.status == SeatStatus.INVITED else None,
-            may_keep_going=rematch.may_keep_going(session, game, utc_now()),
-            may_start=sum(seat.status == SeatStatus.SEATED for seat in seats) in rules.seats,
+            may_keep_going=rematch.may_keep_going(session, game, now),
             bots=tuple(BOTS),
             vacancies=open_tables.vacancies(session, game, by_player=False),
-            now=utc_now(),
+            now=now,
             name=form.get("name", notify.requested_name(session, game)),
             message=form.get("message", game.message),
             cut=form.get("cut", create.random_cut()),
@@ -363,15 +372,16 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
         me = login.signed_in(session)
         if me is not None and blocks.at_table(session, game, me.id):  # as if all seats were taken
             seats = [seat for seat in seats if seat.status != SeatStatus.FREE]
+        own = next((seat for seat in seats if me is not None and seat.person_id == me.id), None)
         form = flask.request.form
         page = render_template(
             "lobby/join.html",
             game=game,
             seats=seats,
             fixed=history.fixed_cuts(seats),
-            shown=shown_of(session, seats),
+            players=player_lines(game, seats, own, shown_of(session, seats)),
             me=me,
-            is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
+            is_seated=own is not None,
             free=sum(seat.status == SeatStatus.FREE for seat in seats)
             if game.status == GameStatus.INVITING
             else 0,
