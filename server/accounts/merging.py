@@ -93,9 +93,7 @@ def played(session: Session, person_id: int) -> set[str]:
     )
     sits = seats.where(Seat.person_id == person_id, Seat.status == SeatStatus.SEATED)
     sat = select(Tenure.game_id).where(Tenure.person_id == person_id)
-    # Of games from before tenures were kept, only the link tells.
-    opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == LinkPurpose.SEAT)
-    return {game_id for game_id in session.scalars(sits.union(sat, opened)) if game_id is not None}
+    return set(session.scalars(sits.union(sat)))
 
 
 def games_of(session: Session, *person_ids: int) -> list[str]:

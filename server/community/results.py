@@ -137,9 +137,8 @@ def _places(session: Session, game_ids: list[str]) -> dict[str, list[Placed]]:
 
 # ---- results and standings ----
 # A game is counted in one transaction of its own, under its lock, so that the move which ends it does no more than any
-# other. Nothing is counted of a game that was ended early, of a visitor's, of one whose past is not known
-# (`Game.past_unknown`), and of one whose log does not replay: these are only marked as counted. A finished game never
-# runs again, so its result needs no correction.
+# other. Nothing is counted of a game that was ended early, of a visitor's, and of one whose log does not replay: these
+# are only marked as counted. A finished game never runs again, so its result needs no correction.
 
 LOGGER = logging.getLogger(__name__)
 
@@ -184,7 +183,7 @@ def count(game_id: str, now: datetime) -> bool:
 
 
 def _is_counted(session: Session, game: Game) -> bool:
-    if game.past_unknown or json.loads(game.result or "{}").get("reason", "abandoned") == "abandoned":
+    if json.loads(game.result or "{}").get("reason", "abandoned") == "abandoned":
         return False
     visitors = exists().where(Person.id == Tenure.person_id, Person.email.is_(None))
     return session.scalar(select(Tenure.seat).where(Tenure.game_id == game.id, visitors).limit(1)) is None

@@ -63,7 +63,7 @@ def tables(settings: Settings) -> Finding:
     except SQLAlchemyError as error:
         return unusable(error)
     try:
-        migrate.refuse_newer(present)
+        migrate.refuse_unknown(present)
     except ConfigError as error:
         what, _, remedy = str(error).partition(": ")
         return Finding(False, f"database: {what.removeprefix('the database is ')}", remedy)

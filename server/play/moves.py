@@ -81,14 +81,11 @@ def begin(session: Session, game_id: str, now: datetime) -> None:
 
 
 def _cut_order(seats: Sequence[Seat]) -> list[int]:
-    """All seats in the order in which their cuts were fixed: players first, then bots and seats that were not asked.
+    """All seats in the order in which their cuts were fixed: players first, then bots and seats that were not asked."""
 
-    A process of the version before numbers no cuts; those count as made after the others.
-    """
-
-    def when(seat: Seat) -> tuple[bool, bool, int, int]:
+    def when(seat: Seat) -> tuple[bool, int, int]:
         chosen = seat.bot is None and not seat.uncut
-        return not chosen, not seat.cut_number, seat.cut_number if chosen else 0, seat.seat
+        return not chosen, seat.cut_number if chosen else 0, seat.seat
 
     return [seat.seat for seat in sorted(seats, key=when)]
 

@@ -43,9 +43,10 @@ def entries(session: Session, game_id: str, *, after: int = 0, upto: int | None 
     return [record.Entry(*row) for row in statements.ENTRIES.all(connection_of(session), values)]
 
 
-def seconds(session: Session, game_id: str) -> dict[int, int | None]:
+def seconds(session: Session, game_id: str) -> dict[int, int]:
     """Return what is kept beside each entry of a game, by seq (`models.Entry.seconds`)."""
-    query = select(models.Entry.seq, models.Entry.seconds).where(models.Entry.game_id == game_id)
+    kept = func.coalesce(models.Entry.seconds, models.EXCUSED)
+    query = select(models.Entry.seq, kept).where(models.Entry.game_id == game_id)
     return {seq: value for seq, value in session.execute(query)}  # noqa: C416 - a row is no pair to mypy
 
 

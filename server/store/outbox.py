@@ -255,8 +255,8 @@ def reset_future_times(session: Session, now: datetime) -> None:
 
 def details(mail: AnyMail) -> dict[str, Any]:
     """Return the data that was given to `enqueue`."""
-    found = json.loads(mail.details)
-    return found if isinstance(found, dict) else {}
+    found: dict[str, Any] = json.loads(mail.details)
+    return found
 
 
 def _mark(session: Session, mail: AnyMail, **values: Any) -> bool:

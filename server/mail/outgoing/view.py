@@ -339,7 +339,7 @@ def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
 
 def _details(mail: AnyMail) -> dict[str, Any]:
     details = outbox.details(mail)
-    if mail.kind == "refused" and isinstance(details.get("error"), dict):  # an older version kept a text
+    if mail.kind == "refused":
         details["error"] = facts.sentence(facts.read(details["error"]))
     if "again" in details:
         details["again"] = datetime.fromisoformat(details["again"])

@@ -228,17 +228,6 @@ def test_two_who_sat_there_one_after_the_other_stay_two(
             merging.check(session, one, other)
 
 
-def test_who_was_replaced_before_tenures_were_kept_is_known_by_their_link(
-    table: Callable[..., Table], pair: tuple[int, int]
-) -> None:
-    table(3)
-    play_in(0, pair[0])
-    with engine.transaction() as session:
-        links.issue(session, LinkPurpose.SEAT, pair[1], NOW, GAME)
-    with pytest.raises(NotOne):
-        join(pair)
-
-
 def test_two_who_had_seats_in_a_game_that_was_called_off_can_join(pair: tuple[int, int]) -> None:
     game_id = create.create_game(wish(players=(KEPT, OTHER)), NOW)
     with engine.transaction() as session:

@@ -258,6 +258,12 @@ def test_an_upgrade_tells_from_which_revision_to_which(run: Run) -> None:
         status, out, error = run(*command)
         assert (status, out) == (1, "")
         assert "at revision 9999, which this version of Byzanz does not know: a newer one" in line(error)
+    with closing(sqlite3.connect("instance/byzanz.db")) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = '0012'")
+    for command in (["upgrade"], ["moderator", "list"]):
+        status, out, error = run(*command)
+        assert (status, out) == (1, "")
+        assert "install commit dc3bbcf3 and run `byzanz upgrade`, then install this version" in line(error)
 
 
 SETTINGS = [

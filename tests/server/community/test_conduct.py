@@ -270,33 +270,16 @@ def test_a_move_that_was_taken_back_does_not_count(game: Table) -> None:
     assert -1 not in counted(game, person).values()
 
 
-@pytest.mark.parametrize("why", ["abandoned", "unknown", "broken"])
+@pytest.mark.parametrize("why", ["abandoned", "broken"])
 def test_a_game_that_says_nothing_is_marked_without_rows(game: Table, why: str) -> None:
     if why == "abandoned":
         moderate(game, "!abandon")
     finish(game.id, NOW)
     with engine.transaction() as session:
         row = session.get_one(Game, game.id)
-        row.past_unknown = why == "unknown"
         row.options = '{"no such": "option"}' if why == "broken" else row.options
     assert results.count(game.id, NOW + DAY)
     with engine.reading() as session:
         assert session.get_one(Game, game.id).counted_at == NOW + DAY
         for table_name in ("standing", "conduct", "reliability"):
             assert not session.scalar(text(f"SELECT count(*) FROM {table_name}"))
-
-
-def test_entries_without_a_time_are_counted_by_the_log(game: Table) -> None:
-    seat, person = first(game)
-    start_clock(game.id, seat, NOW)
-    seq = answer(game.id, seat, NOW + 4 * HOUR)
-    second = first(game)[0]
-    moderate(game, f"!autopilot {second} on", NOW + 5 * HOUR)
-    finish(game.id, NOW + 5 * HOUR)
-    trigger = {"sqlite": "entry_no_update", "postgresql": "entry_no_change ON entry"}
-    with engine.transaction() as session:
-        session.execute(text(f"DROP TRIGGER {trigger[engine.db.engine.dialect.name]}"))
-        session.execute(text("UPDATE entry SET seconds = NULL WHERE game_id = 'g1'"))
-    assert results.count(game.id, NOW + DAY)
-    assert dict(json.loads(conduct(game, person).answers))[seq] == 4 * 3600
-    assert -1 not in dict(json.loads(conduct(game, game.people[second]).answers)).values()

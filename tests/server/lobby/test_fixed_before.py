@@ -208,14 +208,6 @@ def test_seats_that_were_not_asked_come_last_and_get_no_mail_about_a_cut(now: da
         assert history.header_of(session, game_id).uncut == (0, 1)
 
 
-def test_cuts_that_a_process_of_the_version_before_stored_come_after_the_others(now: datetime) -> None:
-    game_id, _host = invited(now)
-    with engine.transaction() as session:
-        session.get_one(Seat, (game_id, 0)).cut_number = 0
-    accept(game_id, "Charlie", "Bob", now=now)
-    assert order(game_id) == (2, 1, 0)
-
-
 def test_a_substitute_changes_nothing_of_the_header(now: datetime) -> None:
     game_id, _host = invited(now)
     accept(game_id, "Bob", "Charlie", now=now)
@@ -228,7 +220,7 @@ def test_a_substitute_changes_nothing_of_the_header(now: datetime) -> None:
         assert history.header_of(session, game_id).first_hash == before.first_hash
 
 
-def test_a_game_that_the_version_before_began_keeps_the_first_format(now: datetime) -> None:
+def test_a_game_that_began_with_the_first_format_keeps_it(now: datetime) -> None:
     game_id, _host = invited(now)
     accept(game_id, "Bob", "Charlie", now=now)
     with engine.transaction() as session:

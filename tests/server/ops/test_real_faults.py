@@ -199,9 +199,18 @@ def test_a_database_of_a_newer_version_is_named(place: Path) -> None:
 
 
 def test_an_older_database_is_to_be_upgraded(place: Path) -> None:
-    change(place, "UPDATE alembic_version SET version_num = '0001'")
+    change(place, "UPDATE alembic_version SET version_num = '0033'")
     first, *_ = doctor(place)
-    assert re.fullmatch(r"database: at revision 0001, not \d+: run `byzanz upgrade`", first)
+    assert re.fullmatch(r"database: at revision 0033, not \d+: run `byzanz upgrade`", first)
+
+
+def test_a_database_that_is_too_old_names_the_commit_between(place: Path) -> None:
+    change(place, "UPDATE alembic_version SET version_num = '0032'")
+    first, *_ = doctor(place)
+    assert first == (
+        "database: at revision 0032, which is too old for this version of Byzanz: install commit dc3bbcf3 and run "
+        "`byzanz upgrade`, then install this version and run it again (docs/deploy.md)"
+    )
 
 
 @pytest.mark.parametrize("at", [0, 4096 * 3])

@@ -97,8 +97,7 @@ def test_the_last_heartbeats_of_the_parts_that_clocks_need_stay_for_the_outage_t
 
 
 @pytest.mark.usefixtures("app")
-def test_a_process_of_the_version_before_that_still_runs_is_left_alone() -> None:
-    """It knows no rows of processes: its part has a heartbeat all the same, and is forgotten only a day after it."""
+def test_a_part_without_a_process_is_forgotten_only_a_day_after_its_heartbeat() -> None:
     with engine.transaction() as session:
         engine.insert(session, Heartbeat, {"part": lmtp.PART, "at": engine.utc_now()}, key="part")
     ProcessHeartbeat(["scheduler"]).send()
