@@ -338,7 +338,7 @@ def begun(
                 Seat(
                     game_id=game_id,
                     seat=number,
-                    name=person.name,
+                    stored_name=person.name,
                     status="seated",
                     person_id=person.id,
                     cut=person.name,

@@ -250,7 +250,7 @@ def _free(pair: Pair, game: Game, seat: Seat) -> None:
     told = game.status != GameStatus.INVITING or game.organiser_id in (pair.kept.id, pair.other.id)
     if seat.status == SeatStatus.INVITED and not told:
         notify.notify_organiser(pair.session, game, seat, "declined", pair.now)
-    seat.status, seat.name, seat.cut, seat.person_id = SeatStatus.FREE, "", "", None
+    seat.status, seat.stored_name, seat.cut, seat.person_id = SeatStatus.FREE, "", "", None
     seat.invited_at = seat.answered_at = None
     seat.silent = seat.uncut = False
     pair.session.flush()

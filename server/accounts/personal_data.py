@@ -26,7 +26,7 @@ from server.community import blocks, profiles, reports
 from server.errors import Refused
 from server.lobby import invitations
 from server.mail import deliverability
-from server.play import history, positions, powers
+from server.play import history, names, positions, powers
 from server.play.powers import Asker
 from server.store import facts, outbox, people
 from server.store.engine import Base, reading, transaction, truncate_log
@@ -62,7 +62,7 @@ from server.store.models import (
 LOGGER = logging.getLogger(__name__)
 BY_MODERATOR = kept("A moderator has erased the data of this player.")
 BY_ADMINISTRATOR = kept("The administrator has erased the data of this player.")
-NAME = "Former player"
+NAME = names.FORMER
 """The name of an erased person, with a number where a table has several."""
 EMAILED = {"outbox", "received", "link"}
 """Tables in which an address leaves rows to which something was only emailed."""
@@ -219,8 +219,8 @@ def _rename(session: Session, game: Game, person_id: int) -> str:
     own = next((seat for seat in seats if seat.person_id == person_id), None)
     if own is None:
         return ""
-    before = own.name
-    own.name = validation.unique_name(NAME, [seat.name for seat in seats if seat is not own])
+    before = names.of(game, own, own.seat)
+    own.stored_name = validation.unique_name(NAME, names.taken(seats, but=own))
     return before
 
 

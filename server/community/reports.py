@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from server import play
 from server.community import talk
 from server.errors import BadRequest, Closed, InvalidInput, TooMany
-from server.play import powers
+from server.play import names, powers
 from server.play.powers import Asker
 from server.store import alerts
 from server.store.engine import transaction
@@ -78,18 +78,19 @@ def heard(session: Session, game_id: str, upto: datetime, most: int) -> list[Hea
     Args:
         upto: the time of the look.
     """
-    query = select(Word, Seat.name, Person.name, Seat.person_id).join(Person, Person.id == Word.person_id)
+    game = session.get_one(Game, game_id)
+    query = select(Word, Seat, Person.name).join(Person, Person.id == Word.person_id)
     query = query.join(Seat, (Seat.game_id == Word.game_id) & (Seat.seat == Word.seat))
     query = query.where(Word.game_id == game_id, Word.at <= upto).order_by(Word.number.desc()).limit(most)
     return [
         Heard(
             number=word.number,
-            name=seat_name if holder == word.person_id else person_name,
+            name=names.of(game, seat, names.MODERATOR) if seat.person_id == word.person_id else person_name,
             text=word.text,
             at=word.at,
             hidden_why=word.hidden_why if word.hidden_at else None,
         )
-        for word, seat_name, person_name, holder in reversed(session.execute(query).all())
+        for word, seat, person_name in reversed(session.execute(query).unique().all())
     ]
 
 

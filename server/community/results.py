@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 
 from byzanz.games import title_of
 from server.community import reliability
-from server.play import positions
+from server.play import names, positions
 from server.play.game import tenures_of
 from server.play.positions import Broken
 from server.store import log
@@ -102,7 +102,14 @@ def of_person(
 
 
 _GAME = (Game.id, Game.slug, Game.name, Game.listed, Game.started_at, Game.ended_at, Game.result)
-_SEAT = (Standing.seat, Seat.name, Standing.person_id, Standing.bot, Standing.place, Standing.score)
+_SEAT = (
+    Standing.seat,
+    names.column(),
+    Standing.person_id,
+    Standing.bot,
+    Standing.place,
+    Standing.score,
+)
 
 
 def load(session: Session, which: ColumnElement[bool], most: int, after: int = 0) -> list[Ended]:

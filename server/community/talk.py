@@ -7,13 +7,12 @@ would reveal it.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
-    Row,
     Select,
     and_,
     bindparam,
@@ -28,10 +27,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from byzanz.rules import PUBLIC
 from server import play
 from server.community.plain_text import cleaned
 from server.config import settings
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
+from server.play import names
 from server.store import facts, outbox
 from server.store.engine import connection_of, transaction
 from server.store.models import (
@@ -74,7 +75,7 @@ _said = (
         _word.seq,
         _word.hidden_at,
         _word.hidden_why,
-        _held.name,
+        names.column(_held),
         _held.person_id.label("holder_id"),
     )
     .join(_held.seat.table, and_(_held.game_id == _word.game_id, _held.seat == _word.seat))
@@ -97,7 +98,7 @@ class WordRow:
     """A word with the seat at which it was said; the first columns are explained in `models.Word`.
 
     Args:
-        name: of the seat now.
+        stored_name: of the seat now, for `names.of`.
         holder_id: who holds it now.
     """
 
@@ -111,7 +112,7 @@ class WordRow:
     seq: int
     hidden_at: datetime | None
     hidden_why: str | None
-    name: str
+    stored_name: str
     holder_id: int | None
 
     @property
@@ -214,8 +215,6 @@ MOST_LINES = 20
 A_DAY = 20
 """How often a person may say something at one table within a day."""
 OPEN_AFTER_END = timedelta(days=30)
-FORMER = "Former player"
-"""The name under which the words of somebody stand who no longer holds the seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,30 +390,30 @@ def take_back(game_id: str, person_id: int, word_id: str) -> bool:
         return found is not None
 
 
-def words(session: Session, game_id: str, reader_id: int) -> list[Said]:
+def words(session: Session, game: AnyGame, reader_id: int) -> list[Said]:
     """Return what a reader may read, oldest first; nothing unless they hold a seat now."""
-    rows, _notes = read_words(session, game_id, reader_id)
-    return _for(reader_id, rows)
+    rows, _notes = read_words(session, game.id, reader_id)
+    return _for(game, reader_id, rows)
 
 
-def said_since(session: Session, game_id: str, reader_id: int, seq: int) -> list[Said]:
+def said_since(session: Session, game: AnyGame, reader_id: int, seq: int) -> list[Said]:
     """Return what others have said after an entry, oldest first, without what is hidden."""
-    rows, _notes = read_words(session, game_id, reader_id, seq=seq)
-    return [said for said in _for(reader_id, rows) if not said.own and not said.hidden]
+    rows, _notes = read_words(session, game.id, reader_id, seq=seq)
+    return [said for said in _for(game, reader_id, rows) if not said.own and not said.hidden]
 
 
-def at_table(session: Session, game_id: str, reader_id: int, seq: int, most: int) -> tuple[list[Said], str]:
+def at_table(session: Session, game: AnyGame, reader_id: int, seq: int, most: int) -> tuple[list[Said], str]:
     """Return what was said after an entry, the newest `most` at most, and the reader's notes: one statement."""
-    rows, notes = read_words(session, game_id, reader_id, seq=seq, most=most)
-    return _for(reader_id, rows), notes
+    rows, notes = read_words(session, game.id, reader_id, seq=seq, most=most)
+    return _for(game, reader_id, rows), notes
 
 
-def _for(reader_id: int, rows: Iterable[WordRow]) -> list[Said]:
+def _for(game: AnyGame, reader_id: int, rows: Iterable[WordRow]) -> list[Said]:
     return [
         Said(
             id=row.id,
             seat=row.seat,
-            name=row.name if row.person_id == row.holder_id else FORMER,
+            name=names.of(game, row, PUBLIC) if row.person_id == row.holder_id else names.FORMER,
             text="" if row.hidden_at else row.text,
             at=row.at,
             seq=row.seq,
@@ -454,13 +453,16 @@ def unmute(person_id: int, other_id: int) -> None:
         session.execute(delete(Mute).where(Mute.person_id == person_id, Mute.other_id == other_id))
 
 
-def muted(session: Session, person_id: int) -> Sequence[Row[int, str]]:
+def muted(session: Session, person_id: int) -> list[tuple[int, str]]:
     """Return the people whom a person has muted: their ids, and a name that they have or had at a table with them."""
     own = select(Seat.game_id).where(Seat.person_id == person_id)
-    together = (Seat.person_id == Mute.other_id) & Seat.game_id.in_(own)
-    name = func.coalesce(func.min(Seat.name), "?").label("name")
-    query = select(Mute.other_id, name).outerjoin(Seat, together).where(Mute.person_id == person_id)
-    return session.execute(query.group_by(Mute.other_id).order_by(name, Mute.other_id)).all()
+    query = select(Mute.other_id, Game, Seat).where(Mute.person_id == person_id)
+    query = query.outerjoin(Seat, (Seat.person_id == Mute.other_id) & Seat.game_id.in_(own))
+    found: dict[int, str] = {}
+    for other, game, seat in session.execute(query.outerjoin(Game, Game.id == Seat.game_id)).unique():
+        name = names.of(game, seat, PUBLIC) if seat is not None else "?"
+        found[other] = min(found.get(other, name), name)
+    return sorted(found.items(), key=lambda each: (each[1], each[0]))
 
 
 # ---- notes to oneself ----

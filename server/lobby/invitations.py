@@ -25,7 +25,7 @@ from server.lobby.create import (
     wait_for_players,
 )
 from server.lobby.settings import NO_HOURS, OwnHours, TimeControl, clean_time_control
-from server.play import positions
+from server.play import names, positions
 from server.play.moderation import has_looked
 from server.store import links, log, people
 from server.store.engine import reading, transaction
@@ -112,7 +112,7 @@ def accept(
         game, seat = _lock_invited_seat(session, token, now)
         if game.status == GameStatus.INVITING and seat.status != SeatStatus.SEATED:
             check_name_free(session, seat, name)
-            seat.name = name
+            seat.stored_name = name
             guest = session.get_one(Person, seat.person_id)
             learn_name(guest, name)
             guest.language, guest.accepted = guest.language or language, True
@@ -186,7 +186,7 @@ def take_free_seat(
         check_asked(session, game, person_id)
         check_name_free(session, free, name)
         number = free.seat
-        free.name, free.person_id = name, person_id
+        free.stored_name, free.person_id = name, person_id
         person = session.get_one(Person, person_id)
         learn_name(person, name)
         hours.propose_to(person, now)
@@ -231,7 +231,7 @@ def _open_seat(session: Session, game: Game, number: int) -> Seat:
     """Return a seat that nobody has taken yet."""
     seat = _seat(session, game, number)
     if seat.status == SeatStatus.SEATED:
-        raise Closed("%(name)s has taken this seat.", name=seat.name)
+        raise Closed("%(name)s has taken this seat.", name=names.of(game, seat, names.ORGANISER))
     return seat
 
 
@@ -250,7 +250,7 @@ def drop(token: str, number: int, now: datetime) -> None:
 
 def _free(session: Session, game: Game, seat: Seat, now: datetime) -> None:
     notify.notify_cancelled(session, game, seat, "withdrawn", now)
-    seat.status, seat.name, seat.cut = SeatStatus.FREE, "", ""
+    seat.status, seat.stored_name, seat.cut = SeatStatus.FREE, "", ""
     seat.person_id = seat.bot = seat.invited_at = seat.answered_at = None
     seat.uncut = seat.silent = False
 
@@ -268,7 +268,10 @@ def remind(token: str, number: int, now: datetime) -> None:
             Mail.created_at > now - REMINDER_INTERVAL,
         )
         if session.scalar(recent.limit(1)) is not None:
-            raise TooMany("%(name)s was emailed within the last 24 hours. Try again later.", name=seat.name)
+            raise TooMany(
+                "%(name)s was emailed within the last 24 hours. Try again later.",
+                name=names.of(game, seat, names.ORGANISER),
+            )
         notify.check_invitations(session, game.organiser_id, 1, now)
         notify.invite(session, seat, now, "nudge")
 
@@ -290,7 +293,7 @@ def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
         notify.check_invitations(session, game.organiser_id, 1, now)
         if seat.person_id != person.id:
             _free(session, game, seat, now)
-        seat.name = validation.unique_name(name, [other.name for other in others])
+        seat.stored_name = validation.unique_name(name, names.taken(others))
         seat.person_id, seat.status = person.id, SeatStatus.INVITED
         notify.invite(session, seat, now)
 
@@ -332,7 +335,7 @@ def fill(token: str, number: int, bot: str, now: datetime) -> bool:
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
         _free(session, game, seat, now)
-        seat_bot(seat, kind, [other.name for other in positions.seats_of(session, game.id)], now)
+        seat_bot(seat, kind, names.taken(positions.seats_of(session, game.id)), now)
         session.flush()
         return notify.begin_if_full(session, game, now)
 
@@ -348,7 +351,7 @@ def fill_all(token: str, bot: str, now: datetime) -> bool:
         seats = positions.seats_of(session, game.id)
         for seat in seats:
             if seat.status == SeatStatus.FREE:
-                seat_bot(seat, kind, [other.name for other in seats], now)
+                seat_bot(seat, kind, names.taken(seats), now)
         return notify.begin_if_full(session, game, now)
 
 
@@ -428,7 +431,7 @@ def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
         if others and not pace.gives_at_least(TimeControl.of(GameSettings.of(game))):
             raise Closed(
                 "%(name)s has accepted this time control. From now on you can only give more time.",
-                name=others[0].name,
+                name=names.of(game, others[0], names.ORGANISER),
             )
         play.set_time_control(game, *pace)
 

@@ -12,7 +12,7 @@ from byzanz import chance
 from server import play
 from server.community import blocks
 from server.errors import Crowded, TooMany
-from server.play import history, positions
+from server.play import history, names, positions
 from server.store import alerts, links, outbox
 from server.store import networks as store_networks
 from server.store.facts import Fact
@@ -263,7 +263,7 @@ def confirm_seat(session: Session, game: Game, seat: Seat, now: datetime) -> Non
         details={
             "commitment": game.commitment,
             "cut": own,
-            "before": list(history.fixed_cuts(others).values()),
+            "before": list(history.fixed_cuts(game, others, seat.seat).values()),
         },
     )
 
@@ -294,7 +294,8 @@ def notify_organiser(
         now=now,
         game_id=game.id,
         seat=seat.seat,
-        details={"name": seat.name, "answer": answer, "begun": begun} | ({"ends": True} if ends else {}),
+        details={"name": names.of(game, seat, names.ORGANISER), "answer": answer, "begun": begun}
+        | ({"ends": True} if ends else {}),
     )
 
 

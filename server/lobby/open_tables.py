@@ -13,12 +13,13 @@ from sqlalchemy.orm import Session
 
 from byzanz.games import latest
 from byzanz.record import Cause
+from byzanz.rules import PUBLIC
 from server import i18n, play, validation
 from server.community import blocks
 from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
 from server.lobby import notify
 from server.lobby.create import check_asked, check_name_free, learn_name, lock_organised_game
-from server.play import lengths, positions, powers
+from server.play import lengths, names, positions, powers
 from server.play.lengths import Kind, Span
 from server.play.moderation import has_looked
 from server.play.powers import Asker
@@ -395,11 +396,13 @@ class Vacancy:
     """A seat whose player is away.
 
     Args:
+        name: what they are called.
         since: when they went away.
         offered_from: when the reader may offer the seat.
     """
 
     seat: Seat
+    name: str
     since: datetime
     offered_from: datetime
 
@@ -416,8 +419,14 @@ def vacancies(session: Session, game: Game, *, by_player: bool) -> list[Vacancy]
     if game.status != GameStatus.RUNNING or not seats:
         return []
     since = play.absent_since(session, game.id)
+    reader = PUBLIC if by_player else names.ORGANISER
     return [
-        Vacancy(seat, since[seat.seat], play.offered_from(seat, since[seat.seat], by_player=by_player))
+        Vacancy(
+            seat,
+            names.of(game, seat, reader),
+            since[seat.seat],
+            play.offered_from(seat, since[seat.seat], by_player=by_player),
+        )
         for seat in seats
         if seat.seat in since
     ]

@@ -19,7 +19,7 @@ from server.community import blocks
 from server.errors import Closed, NotEverybody
 from server.lobby import create, notify
 from server.lobby.create import GameRequest, create_rows, renumber, seat_person
-from server.play import positions
+from server.play import names, positions
 from server.store import links, log
 from server.store.engine import reading, transaction
 from server.store.models import (
@@ -144,11 +144,13 @@ def _request(game: Game, turned: Sequence[Seat], host: Person) -> GameRequest:
     """Return the same game once more, for those on these seats."""
     own = next((seat for seat in turned if seat.person_id == host.id), None)
     return GameRequest(
-        organiser=Guest(own.name if own else host.name, host.email or ""),
+        organiser=Guest(names.of(game, own, names.ORGANISER) if own else host.name, host.email or ""),
         name=next_name(game.name),
         settings=GameSettings.of(game),
         players=[
-            Guest(seat.name, seat.person.email or "") for seat in turned if seat.person and seat is not own
+            Guest(names.of(game, seat, names.ORGANISER), seat.person.email or "")
+            for seat in turned
+            if seat.person and seat is not own
         ],
         bots=[seat.bot for seat in turned if seat.bot],
         plays=own is not None,

@@ -13,7 +13,7 @@ from server.errors import Closed, NoSuchLink, Refused, TooMany
 from server.lobby import create, notify
 from server.lobby.create import GameRequest, create_rows, learn_name, seat_person
 from server.lobby.settings import ONE_DAY
-from server.play import positions
+from server.play import names, positions
 from server.store import links, networks, outbox, people
 from server.store.engine import reading, transaction
 from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat
@@ -155,7 +155,7 @@ def keep(token: str, name: str, now: datetime, language: str | None = None) -> s
         kept = seat_url(session, game, person)
         if kept is not None:
             return kept
-        others = [seat.name for seat in positions.seats_of(session, game.id) if seat.bot]
+        others = names.taken(seat for seat in positions.seats_of(session, game.id) if seat.bot)
         person.accepted, person.language = True, person.language or language
         learn_name(person, name)
         session.flush()
@@ -173,13 +173,14 @@ def keep_own(game_id: str, now: datetime) -> None:
         Closed: it belongs to a visitor without an address.
     """
     with transaction() as session:
-        if not play.lock_game(session, game_id).trial:
+        game = play.lock_game(session, game_id)
+        if not game.trial:
             return
         own = next(seat for seat in positions.seats_of(session, game_id) if seat.person_id is not None)
         person = session.get_one(Person, own.person_id)
         if person.email is None:
             raise Closed("Enter your email address to keep this game.")
-        play.keep_trial(session, game_id, person, own.name, now)
+        play.keep_trial(session, game_id, person, names.of(game, own, own.seat), now)
         for purpose in notify.EVERY_MAIL:
             links.link_for(session, purpose, person.id, game_id, now)
 

@@ -17,7 +17,7 @@ from server import play
 from server.config import settings
 from server.mail import causes
 from server.mail.causes import Cause
-from server.play import powers
+from server.play import names, positions, powers
 from server.play.powers import Asker
 from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
@@ -95,15 +95,29 @@ COMPLAINT = "complaint"
 _LOST = or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
 
 
+def turn_of(mail: AnyMail) -> play.TurnKey | None:
+    """Return the turn whose clock depends on a mail; None if the mail is not about one alone."""
+    if mail.kind not in ("turn", "remind") or mail.game_id is None or mail.seat is None or mail.seq is None:
+        return None
+    return mail.game_id, mail.seat, mail.seq
+
+
+def turns_in_digest(session: Session, mail: AnyMail) -> list[play.TurnKey]:
+    """Return the turns that a digest listed when it was accepted or, if it was not, would list now."""
+    kept = outbox.details(mail).get("named")
+    if kept is not None:
+        return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
+    listed = play.turns_for_digest(session, mail.person_id)
+    return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in listed]
+
+
 def lock_games(session: Session, mail: AnyMail) -> dict[str, Game]:
     """Lock the games that a mail is about: its own, or for a digest all that it lists.
 
     Games are locked by id and before anything is written about mail or person, as everywhere else: otherwise two
     transactions could wait for each other.
     """
-    games = (
-        {game_id for game_id, _, _ in play.turns_in_digest(session, mail)} if mail.kind == "digest" else set()
-    )
+    games = {game_id for game_id, _, _ in turns_in_digest(session, mail)} if mail.kind == "digest" else set()
     games |= {mail.game_id} if mail.game_id else set()
     found = {game_id: log.lock_game(session, game_id) for game_id in sorted(games)}
     return {game_id: game for game_id, game in found.items() if game is not None}
@@ -138,7 +152,8 @@ def delivery_failed(
         person.lost_at = person.lost_at or now
     if mail.kind == "digest":
         _stop_digest_turns(session, games, mail, person, why, now, bounced)
-    stopped = play.mail_failed(session, mail, why, now, bounced=bounced)
+    turn = turn_of(mail)
+    stopped = turn is not None and play.mail_failed(session, turn, why, now, bounced=bounced)
     if game is None:
         return
     if cause != "ours" and not causes.is_full(str(diagnostic)):
@@ -169,7 +184,8 @@ def delivery_withheld(
     game = games.get(mail.game_id) if mail.game_id else None
     if mail.kind == "digest":
         _stop_digest_turns(session, games, mail, person, reason, now, bounced=True)
-    stopped = play.mail_failed(session, mail, reason, now, bounced=True)
+    turn = turn_of(mail)
+    stopped = turn is not None and play.mail_failed(session, turn, reason, now, bounced=True)
     if game is None or not stopped:
         return
     _notify_once(session, game, mail, person, reason, now)
@@ -328,7 +344,7 @@ def _stop_digest_turns(
     bounced: bool,
 ) -> None:
     """Stop the clocks of the turns that a failed digest listed, and tell those in charge of each game."""
-    listed = [place for place in play.turns_in_digest(session, mail) if place[0] in games]
+    listed = [place for place in turns_in_digest(session, mail) if place[0] in games]
     for game_id in play.digest_failed(session, listed, reason, now, bounced=bounced):
         _notify_once(session, games[game_id], mail, person, reason, now)
 
@@ -352,8 +368,8 @@ def _notify(
     stopped: bool,
     now: datetime,
 ) -> None:
-    theirs = select(Seat.name).where(Seat.game_id == game.id, Seat.person_id == person.id)
-    name = session.scalar(theirs.limit(1)) or person.name  # as the table knows them
+    seats = positions.seats_of(session, game.id)
+    name = names.of_person(game, seats, person, names.ORGANISER) or person.name
     details: dict[str, object] = {"name": name, "error": facts.stored(why), "stopped": stopped}
     if why.code in PASSING.values():
         said = why.values["said"]

@@ -12,8 +12,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from byzanz.record import Cause
+from server.play import events, names
 from server.play.game import Table, change_tenure
-from server.store import alerts, log, people
+from server.store import alerts, log
 from server.store.facts import MISSED, NOBODY, Fact
 from server.store.statements import AnyGame, SeatRow
 
@@ -100,7 +101,7 @@ def resume_if_attended(table: Table, now: datetime) -> None:
 
 
 def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, erased: bool = False) -> None:
-    """Ask for a substitute: an alert for the moderators, and one email a day to them and to the organiser.
+    """Say that a seat needs another player, and alert the moderators.
 
     Args:
         why: `left` or `lost` (no email reaches the player).
@@ -110,11 +111,15 @@ def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, 
     if game.trial:
         return
     alerts.raise_alert(table.session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
-    for reader in people.organiser_and_moderators(table.session, game) - {seat.person_id}:
-        key = f"vacant:{game.id}:{seat.person_id}:{why}:{now:%Y-%m-%d}:{reader}"
-        table.mail(
-            "vacant", key, reader, now, details={"name": seat.name, "why": "erased" if erased else why}
-        )
+    vacant = events.SeatVacant(
+        at=now,
+        seat=seat.seat,
+        person_id=seat.person_id,
+        name=names.of(table.game, seat, names.ORGANISER),
+        left=why == "left",
+        erased=erased,
+    )
+    table.tell(vacant)
 
 
 def clear_alerts(table: Table, now: datetime) -> None:

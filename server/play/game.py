@@ -10,16 +10,18 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.record import Cause
-from server.store import links, outbox, statements, totals
+from server.play import events
+from server.play.events import Event
+from server.store import statements, totals
 from server.store.engine import connection_of, stamp
-from server.store.models import Absence, LinkPurpose, Person, SeatStatus, StandingOrder, Tenure
+from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
 from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
@@ -52,8 +54,7 @@ class Table:
         self.repeated = None if seq is None else (seq, move)
         self._last_at: str = last_at or ""
         self._entries: list[dict[str, Any]] = []
-        self._mails: list[dict[str, Any]] = []
-        self._links: list[dict[str, Any]] = []
+        self._events: list[Event] = []
 
     def load_seats(self, now: datetime) -> None:
         """Load the seats with their people, open turns and absences."""
@@ -146,16 +147,10 @@ class Table:
                 entry["seconds"] = seconds
                 return
 
-    def mail(self, kind: str, key: str, person_id: int, now: datetime, **about: Unpack[outbox.About]) -> None:
-        """Queue an email about this game; nobody is emailed about a visitor's."""
-        if self.game.trial:
-            return
-        new = outbox.row(kind=kind, key=key, person_id=person_id, now=now, game_id=self.game.id, **about)
-        self._mails.append(new)
-
-    def link(self, purpose: LinkPurpose, person_id: int, now: datetime, seq: int | None = None) -> None:
-        """Create a link to this game; the arguments are those of `links.issue`."""
-        self._links.append(links.new_row(purpose, person_id, now, self.game.id, seq=seq))
+    def tell(self, event: Event) -> None:
+        """Say what has happened; nobody is told anything of a visitor's game."""
+        if not self.game.trial:
+            self._events.append(event)
 
     def add_order(self, order: StandingOrder) -> OrderRow:
         """Take over an order that has just been stored."""
@@ -165,7 +160,7 @@ class Table:
         return row
 
     def put(self) -> None:
-        """Store what has changed since `remember`: entries first, then the rows that they change."""
+        """Store what has changed since `remember`: entries first, then the rows that they change, then what is told."""
         run, game = connection_of(self.session), {"game": self.game.id}
         if self._entries:
             statements.ADD_ENTRIES.run(run, self._entries)
@@ -187,12 +182,10 @@ class Table:
             if order != self._orders[order.id]
         ]
         _change(run, statements.CHANGE_ORDERS, orders, CHANGED_BY_PLAY["order"])
-        if self._links:
-            statements.ADD_LINKS.run(run, self._links)
-        if self._mails:
-            statements.ADD_MAILS.run(run, self._mails)
-        self._entries, self._mails, self._links = [], [], []
+        told, self._entries, self._events = self._events, [], []
         self.remember()
+        if told:
+            events.hand_over(self, told)
 
     def _put_snapshot(self, run: Connection) -> None:
         game, head = self.game.id, self.game.head
@@ -244,7 +237,7 @@ CHANGED_BY_PLAY = {
         "trial",
     ],
     "seat": [
-        *("name", "person_id", "bot", "silent", "bank"),
+        *("stored_name", "person_id", "bot", "silent", "bank"),
         *("missed", "autopilot", "bounces", "left", "held_since", "offered_at"),
     ],
     "order": ["text", "status", "reason", "ended_at", "ended_seq"],

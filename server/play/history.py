@@ -15,7 +15,7 @@ from byzanz import chance, record
 from byzanz.charts import Chart, Heading, Highlight
 from byzanz.moves import RulesError, ranked
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
-from server.play import positions
+from server.play import names, positions
 from server.play.positions import Broken, Position
 from server.store import log
 from server.store.models import Game, GameStatus, SeatStatus
@@ -149,7 +149,7 @@ def record_for(session: Session, game: AnyGame, viewer: Viewer) -> record.Record
         raise Broken(f"game {game.id}: {error}") from error
 
 
-def header_of(session: Session, game_id: str) -> record.Header:
+def header_of(session: Session, game_id: str, reader: names.Reader = PUBLIC) -> record.Header:
     """The header of a game's record; the seed is in it once the game is over."""
     game, seats = session.get_one(Game, game_id), positions.seats_of(session, game_id)
     return record.Header(
@@ -157,19 +157,22 @@ def header_of(session: Session, game_id: str) -> record.Header:
         game=game.slug,
         rules=game.rules,
         options=json.loads(game.options),
-        seats=tuple(seat.name for seat in seats),
+        seats=names.at_table(game, seats, reader),
         commitment=game.commitment,
         seed=bytes.fromhex(game.seed) if game.result else None,
-        cuts=tuple(seat.cut for seat in seats),
+        cuts=tuple(names.cut_of(game, seat, reader) for seat in seats),
         uncut=tuple(seat.seat for seat in seats if seat.uncut),
         cut_order=tuple(json.loads(game.cut_order)) if game.record_format == 2 else None,
     )
 
 
-def fixed_cuts(seats: Iterable[AnySeat]) -> dict[str, str]:
+def fixed_cuts(game: AnyGame, seats: Iterable[AnySeat], reader: names.Reader) -> dict[str, str]:
     """The fingerprints of the cuts that have been made so far, by name, in seat order (docs/formats.md §3)."""
     made = [seat for seat in seats if seat.status == SeatStatus.SEATED]
-    return {seat.name: chance.fingerprint(seat.game_id, seat.cut) for seat in made}
+    return {
+        names.of(game, seat, reader): chance.fingerprint(game.id, names.cut_of(game, seat, reader))
+        for seat in made
+    }
 
 
 def _result(text: str) -> record.Result:

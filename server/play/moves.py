@@ -16,7 +16,7 @@ from byzanz import umpire
 from byzanz.moves import Move
 from byzanz.record import Cause
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale, TooMany
-from server.play import autopilot, game, history, positions, running, standing_orders
+from server.play import autopilot, events, game, history, positions, running, standing_orders
 from server.play.game import Table, begin_tenures
 from server.play.positions import Position
 from server.play.running import quarantine_if_broken
@@ -62,7 +62,7 @@ def set_time_control(game: Game, allowance: int, bank: int, days_off: str) -> No
 
 
 def begin(session: Session, game_id: str, now: datetime) -> None:
-    """Start a locked game whose seats are all taken: shuffle, deal, open the first turns, email the players."""
+    """Start a locked game whose seats are all taken: shuffle, deal, open the first turns."""
     begun = session.get_one(Game, game_id)
     begun.record_format, begun.cut_order = 2, json.dumps(_cut_order(positions.seats_of(session, game_id)))
     begun.head_hash = history.header_of(session, game_id).first_hash
@@ -75,6 +75,7 @@ def begin(session: Session, game_id: str, now: datetime) -> None:
         for seat in table.seats:
             seat.bank = game.bank
         begin_tenures(table)
+        table.tell(events.GameBegun(at=now))
         state = positions.replay(game, len(table.seats), rules, [])
         running.advance(table, Position(game.id, rules, state, 0, paused=False, outcome=None), state, now)
     session.expire_all()
@@ -291,9 +292,6 @@ def leave(
         left = table.append(seat=seat, by=by, move=f"!leave {seat}", now=now, note=erased)
         game.change_tenure(table, gone, left.seq)
         autopilot.request_substitute(table, gone, "left", now, erased=erased is not None)
-        if gone.person_id is not None:
-            key = f"left:{game_id}:{gone.person_id}:{now:%Y-%m-%d}"  # once a day, however often they leave
-            table.mail("left", key, gone.person_id, now, seat=seat)
         running.advance(table, position, position.state, now)
         return True
 

@@ -27,7 +27,7 @@ from server.play.game import Table
 from server.store import log
 from server.store.facts import Fact
 from server.store.models import Game, GameStatus, Seat, Snapshot
-from server.store.statements import AnyGame, AnyPerson, SeatRow
+from server.store.statements import AnyGame
 
 COMPUTING = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError, NotImplementedError),
@@ -269,13 +269,6 @@ class Position:
 def seats_of(session: Session, game_id: str) -> Sequence[Seat]:
     """The seats of a game, in order."""
     return session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)).all()
-
-
-def organiser_name(seats: Sequence[Seat] | Sequence[SeatRow], organiser: AnyPerson | None) -> str:
-    """The organiser's name at a table: that of their seat, else that of their account; empty if nobody organises it."""
-    if organiser is None:
-        return ""
-    return next((seat.name for seat in seats if seat.person_id == organiser.id), organiser.name)
 
 
 def current(table: Table) -> Position:

@@ -13,8 +13,9 @@ from sqlalchemy.orm import Session
 
 from byzanz.moves import Outcome
 from byzanz.record import Cause
+from byzanz.rules import PUBLIC
 from server.errors import Closed
-from server.play import positions, running
+from server.play import events, names, positions, running
 from server.play.game import hand_over_tenures
 from server.play.moderation import Act, Newcomer, has_looked, replace
 from server.play.running import quarantine_if_broken
@@ -70,7 +71,9 @@ def offer_seat(session: Session, game: Game, number: int, now: datetime, *, by_p
         raise Closed("Only a seat whose player is away can be offered.")
     since = absent_since(session, game.id).get(number)
     if since is None or now < offered_from(seat, since, by_player=by_player):
-        raise Closed("%(name)s has not been away for long enough. Try again later.", name=seat.name)
+        raise Closed(
+            "%(name)s has not been away for long enough. Try again later.", name=names.of(game, seat, PUBLIC)
+        )
     seat.offered_at = seat.offered_at or now
 
 
@@ -99,7 +102,7 @@ def take_seat(session: Session, game_id: str, number: int, person: Person, name:
         newcomer = Newcomer(name, person.email)
         act = Act(("!replace", str(number)), "", person.id, now, newcomer, by=Cause.PLAYER)
         seq = replace(table, position, act)
-        running.mail_table(table, "act", f"act:{game_id}:{seq}", now, seq=seq, leave_out=number)
+        table.tell(events.Acted(at=now, seq=seq))
         return seq
 
 
@@ -133,7 +136,7 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
         table.game.trial = False
         _forget_origin(session, game_id)
         table.sit(seat, person, now)
-        seat.name = name
+        seat.stored_name = name
         if table.game.status == GameStatus.RUNNING:
             position = running.position(table)
             seats = frozenset({seat.seat})

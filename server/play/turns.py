@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
 from server.config.zones import zone_of
-from server.play import clock
+from server.play import clock, events
 from server.play.game import Table
 from server.store import alerts, statements
 from server.store.engine import connection_of
@@ -110,7 +110,7 @@ def reconcile(
         if questions.get(seat) != turn.question or seat in restart:
             if seat not in restart and not table.game.paused:
                 _charge_bank(table, turn, now)
-                table.answered(seat, seconds_of_turn(turn, table.seats[seat], now))
+                _answered(table, turn, now)
             del table.turns[seat]
     for seat, question in questions.items():
         if seat not in table.turns:
@@ -121,9 +121,15 @@ def reconcile(
 
 def close_all(table: Table, now: datetime) -> None:
     """Close the turns of a game that ends, the one that its last move has answered among them."""
-    for seat, turn in table.turns.items():
-        table.answered(seat, seconds_of_turn(turn, table.seats[seat], now))
+    for turn in table.turns.values():
+        _answered(table, turn, now)
     table.turns.clear()
+
+
+def _answered(table: Table, turn: TurnRow, now: datetime) -> None:
+    table.answered(turn.seat, seconds_of_turn(turn, table.seats[turn.seat], now))
+    if any(seat == turn.seat and not move.startswith("!") for _, seat, move in table.unsaved()):
+        table.tell(events.TurnAnswered(at=now, seat=turn.seat, opened_seq=turn.opened_seq))
 
 
 def _open(table: Table, seat: SeatRow, question: str, now: datetime) -> TurnRow:

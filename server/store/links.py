@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -124,6 +125,11 @@ def new_row(
         "expires_at": expires_at,
         "seq": seq,
     }
+
+
+def add_all(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store new links (`new_row`) with one statement."""
+    statements.ADD_LINKS.run(connection_of(session), rows)
 
 
 def begin_lifetime(session: Session, link_id: int, now: datetime) -> None:

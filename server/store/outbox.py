@@ -7,7 +7,7 @@ accepted a mail and before it is marked, another copy goes out with the same Mes
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NotRequired, TypedDict, Unpack
@@ -78,6 +78,11 @@ class NewMail(About):
 def enqueue(session: Session, **mail: Unpack[NewMail]) -> None:
     """Queue a mail in the transaction that makes its news true; do nothing if its key was ever queued."""
     insert(session, Mail, row(**mail), key="key")
+
+
+def add_all(session: Session, mails: Sequence[Mapping[str, Any]]) -> None:
+    """Queue new mails (`row`) with one statement; those whose keys were ever queued are left out."""
+    statements.ADD_MAILS.run(connection_of(session), mails)
 
 
 def was_queued(session: Session, key: str) -> bool:

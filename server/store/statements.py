@@ -127,7 +127,7 @@ class SeatRow:
 
     game_id: str
     seat: int
-    name: str
+    stored_name: str
     status: str
     person_id: int | None
     bot: str | None

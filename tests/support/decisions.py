@@ -273,10 +273,10 @@ class LivedGame(DecisionLog):
                 continue
             with engine.transaction() as session:
                 about = (Mail.game_id == self.game.id, Mail.kind == "turn", Mail.seat == seat)
-                mail = session.scalar(select(Mail).where(*about, Mail.seq == turn.opened_seq).limit(1))
-                if mail is not None:
+                if session.scalar(select(Mail.id).where(*about, Mail.seq == turn.opened_seq).limit(1)):
+                    key = self.game.id, seat, turn.opened_seq
                     refused = self.dice.random() < 0.5
-                    play.mail_failed(session, mail, Fact("no_address"), self.now, bounced=not refused)
+                    play.mail_failed(session, key, Fact("no_address"), self.now, bounced=not refused)
                     self.failed.add((seat, turn.opened_seq))
                     person = session.get_one(Person, self.holders[seat])
                     person.unreachable = Fact("no_address")

@@ -102,7 +102,7 @@ def _begin() -> None:
         session.flush()
         for number, person in enumerate(persons):
             seat = Seat(
-                game_id=NEIGHBOUR, seat=number, name=person.name, status="seated", person_id=person.id
+                game_id=NEIGHBOUR, seat=number, stored_name=person.name, status="seated", person_id=person.id
             )
             seat.cut = person.name
             session.add(seat)

@@ -167,7 +167,9 @@ def _running(session: Session, game_id: str, names: tuple[str, ...], now: dateti
     for number, name in enumerate(names):
         person = _person(session, name, now)
         session.add(
-            Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person.id, cut=name)
+            Seat(
+                game_id=game_id, seat=number, stored_name=name, status="seated", person_id=person.id, cut=name
+            )
         )
     session.flush()
     game = log.lock_game(session, game_id)
@@ -179,7 +181,7 @@ def _open(session: Session, now: datetime) -> None:
     _game(session, "open", "Hugo", now, listed=True, open_until=now + timedelta(days=21), listed_at=now)
     for number, (name, status) in enumerate((("Hugo", "seated"), ("Ida", "invited"), ("", "free"))):
         person = _person(session, name, now).id if name else None
-        session.add(Seat(game_id="open", seat=number, name=name, status=status, person_id=person))
+        session.add(Seat(game_id="open", seat=number, stored_name=name, status=status, person_id=person))
     session.flush()
 
 

@@ -22,6 +22,7 @@ from server.mail.incoming import talk as incoming_talk
 from server.mail.incoming.reply import Reply
 from server.mail.incoming.talk import Outcome
 from server.mail.outgoing.smtp import ascii_domain
+from server.play import names
 from server.play.positions import NoRules, on_hold
 from server.store import links, log, outbox, people, totals
 from server.store.engine import insert, reading, transaction
@@ -245,7 +246,9 @@ def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -
     row = _claim(raw, recipient, now)
     if row is None:
         return _left_alone("repeated", "seen before")
-    known = reply.known_of((access.seat.name, person.name), person.email or "")
+    known = reply.known_of(
+        (names.of(access.game, access.seat, access.seat.seat), person.name), person.email or ""
+    )
     message = reply.parse_reply(raw, sender, talk=talk, known=known)
     ignored = _why_ignored(message, _same_address(message.sender, person.email or ""), talk)
     if ignored is not None:

@@ -194,8 +194,9 @@ def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
             outbox.mark_merged(session, composed.merged, now)
             if (link_id := outbox.details(mail).get("link")) is not None:
                 links.begin_lifetime(session, link_id, now)
-            if mail.kind == "turn" and composed.times is not None:
-                play.mail_accepted(session, mail, composed.times, now)
+            turn = deliverability.turn_of(mail)
+            if mail.kind == "turn" and turn is not None and composed.times is not None:
+                play.mail_accepted(session, turn, composed.times, now)
             if mail.kind == "digest":
                 digest.start_clocks(session, mail, composed.turns, now)
             alerts.clear(session, (_late_key(mail), "mail-settings"), now)
@@ -215,7 +216,9 @@ def _drop(mail: MailRow, reason: Fact, now: datetime) -> None:
     with transaction() as session:
         play.lock_games(session, {mail.game_id or ""})
         outbox.mark_dropped(session, mail, now, reason)
-        play.mail_dropped(session, mail, now)
+        turn = deliverability.turn_of(mail)
+        if mail.kind == "turn" and turn is not None:
+            play.mail_dropped(session, turn, now)
     _log(mail, "dropped", reason)
 
 

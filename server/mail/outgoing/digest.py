@@ -21,7 +21,7 @@ from server import play
 from server.config import zones
 from server.mail.outgoing import talk
 from server.mail.text import one_line
-from server.play import clock, positions, turns
+from server.play import clock, names, positions, turns
 from server.play.positions import Broken
 from server.store import log, outbox
 from server.store.engine import reading, transaction
@@ -224,7 +224,7 @@ def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Tim
         "slug": game.slug,
         "title": games.title_of(game.slug),
         "game": one_line(game.name),
-        "names": [one_line(other.name) for other in positions.seats_of(session, game.id)],
+        "names": [*map(one_line, names.at_table(game, positions.seats_of(session, game.id), seat.seat))],
         "view": position.view(turn.seat),
         "times": times,
         "zone": zones.zone_of(person, game),

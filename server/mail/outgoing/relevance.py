@@ -225,7 +225,8 @@ def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> Fact | N
 def _is_talk_news(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
     if rows.person.talk != "once":
         return Fact("no_talk")
-    return None if talk.news(session, rows.mail) else Fact("words_read")
+    assert rows.game is not None
+    return None if talk.news(session, rows.game, rows.mail) else Fact("words_read")
 
 
 CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {

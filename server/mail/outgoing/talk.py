@@ -61,7 +61,7 @@ def in_mail(
     if game is None or seat is None or not is_wanted(game, reader):
         return Talk()
     if mail.kind == "talk":
-        return news(session, mail, merged)
+        return news(session, game, mail, merged)
     after = _told_before(session, game, seat.seat, context)
     return Talk() if after is None else since(session, game, reader, after, merged)
 
@@ -95,28 +95,27 @@ def since(
     """
     if not is_wanted(game, person):
         return Talk()
-    found = talk.said_since(session, game.id, person.id, seq)
+    found = talk.said_since(session, game, person.id, seq)
     if any(mail.kind == "talk" for mail in merged):
         known = {said.id for said in found}
-        found = [each for each in unread(session, game.id, person.id, merged) if each.id not in known] + found
+        found = [each for each in unread(session, game, person.id, merged) if each.id not in known] + found
     return _shown(found)
 
 
-def news(session: Session, mail: AnyMail, merged: Sequence[AnyMail] = ()) -> Talk:
+def news(session: Session, game: AnyGame, mail: AnyMail, merged: Sequence[AnyMail] = ()) -> Talk:
     """Return what an email about nothing but talk tells, with those merged into it; nothing if all has been read."""
-    assert mail.game_id is not None
-    return _shown(unread(session, mail.game_id, mail.person_id, [mail, *merged]))
+    return _shown(unread(session, game, mail.person_id, [mail, *merged]))
 
 
-def unread(session: Session, game_id: str, person_id: int, mails: Sequence[AnyMail]) -> list[Said]:
+def unread(session: Session, game: AnyGame, person_id: int, mails: Sequence[AnyMail]) -> list[Said]:
     """Return what emails about talk were queued to tell, and what was said since, unless its reader was at the table.
 
     Args:
         mails: queued; those about anything else do not count.
     """
     first = min(mail.created_at for mail in mails if mail.kind == "talk")
-    read_at = people.last(session, person_id, [game_id])
-    found = talk.words(session, game_id, person_id)
+    read_at = people.last(session, person_id, [game.id])
+    found = talk.words(session, game, person_id)
     heard = (said for said in found if said.at >= first and not said.own and not said.hidden)
     return [said for said in heard if read_at is None or said.at > read_at]
 

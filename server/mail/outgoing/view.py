@@ -23,7 +23,7 @@ from server.config.zones import zone_of
 from server.mail.outgoing import digest, relevance, talk
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, lengths, positions, standing_orders, turns
+from server.play import history, lengths, names, positions, standing_orders, turns
 from server.play.game import Table
 from server.store import facts, links, log, mail_kinds, outbox
 from server.store.models import Game, Link, LinkPurpose, Person, Rematch, Seat, SeatStatus
@@ -62,7 +62,7 @@ def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]
         "own_game": table.game.organiser_id == rows.person.id,
         "answer_by": rows.mail.created_at + ANSWER_WITHIN,
         "message": one_line(game.message),
-        "cuts": history.fixed_cuts(table.seats).values(),
+        "cuts": history.fixed_cuts(table.game, table.seats, _reader(rows, table.game)).values(),
         "length": lengths.estimate(session, game, table.seats),
     }
 
@@ -314,7 +314,7 @@ def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]
             "title": title_of(game.slug),
             "game": one_line(game.name),
             "organiser": one_line(
-                positions.organiser_name(positions.seats_of(session, game.id), hosts[game.id])
+                names.of_person(game, positions.seats_of(session, game.id), hosts[game.id], PUBLIC)
             ),
             "own_game": game.organiser_id == rows.person.id,
             "link": links[game.id],
@@ -339,17 +339,25 @@ def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
 
 def _details(mail: AnyMail) -> dict[str, Any]:
     details = outbox.details(mail)
-    if mail.kind == "refused":
+    if "error" in details:
         details["error"] = facts.sentence(facts.read(details["error"]))
     if "again" in details:
         details["again"] = datetime.fromisoformat(details["again"])
     return {name: one_line(value) if isinstance(value, str) else value for name, value in details.items()}
 
 
+def _reader(rows: MailRows, game: AnyGame) -> names.Reader:
+    """Return as whom the recipient of a mail reads the names at its table."""
+    if rows.seat is not None:
+        return rows.seat.seat
+    return names.ORGANISER if rows.person.id == game.organiser_id else PUBLIC
+
+
 def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
     game = table.game
     organiser = person_at(session, table, game.organiser_id)
     result = json.loads(game.result) if game.result else None
+    reader = _reader(rows, game)
     return {
         "slug": game.slug,
         "title": title_of(game.slug),
@@ -357,9 +365,9 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "game_id": game.id,
         "started": game.started_at is not None,
         "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
-        "names": tuple(one_line(seat.name) for seat in table.seats),
+        "names": tuple(map(one_line, names.at_table(game, table.seats, reader))),
         "me": rows.seat.seat if rows.seat else None,
-        "organiser": one_line(positions.organiser_name(table.seats, organiser)),
+        "organiser": one_line(names.of_person(game, table.seats, organiser, reader)),
         "result": result,
         "head": game.head,
         "hash": game.head_hash,

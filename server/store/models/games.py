@@ -211,7 +211,8 @@ class Seat(Base):
     )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(NameText(40))
+    stored_name: Mapped[str] = mapped_column("name", NameText(40), key="stored_name")
+    """What the player is called at this table; `play.names` says who may read it, and what others read instead."""
     status: Mapped[str] = mapped_column(String(10))
     person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
     bot: Mapped[str | None] = mapped_column(String(20), default=None)

@@ -318,7 +318,7 @@ def words(token: Token) -> dict[str, Any]:
     after = flask.request.args.get("after")
     with engine.reading() as session:
         access = opened_seat(session, token)
-        said = talk.words(session, access.game.id, access.link.person_id)
+        said = talk.words(session, access.game, access.link.person_id)
     if after is not None:
         known = [each.id for each in said]
         if after not in known:

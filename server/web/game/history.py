@@ -21,7 +21,7 @@ from server.community import talk
 from server.community.talk import Said
 from server.config import zones
 from server.errors import BadRequest
-from server.play import history, positions, standing_orders
+from server.play import history, names, positions, standing_orders
 from server.play.history import Timeline
 from server.store import log
 from server.store.engine import parse_stamp
@@ -129,8 +129,8 @@ def short(at: datetime, zone: str) -> str:
 
 
 def names_of(session: Session, game: AnyGame) -> tuple[str, ...]:
-    """Return the names at the table, by seat."""
-    return tuple(seat.name for seat in positions.seats_of(session, game.id))
+    """Return the names at the table as anybody may read them, by seat."""
+    return names.at_table(game, positions.seats_of(session, game.id), PUBLIC)
 
 
 class Part(NamedTuple):
@@ -172,10 +172,10 @@ def page_context(
     before = _seq(query, "before", game.head + 1)
     moments = history.load(session, game, viewer, last)
     openings = moments.openings()
-    names = names_of(session, game)
+    called = names_of(session, game)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
-    others = _other_viewers(moments.viewer, len(names))
-    known = {"as": map(str, others), "seat": map(str, range(len(names))), "cause": [*Cause], "part": stages}
+    others = _other_viewers(moments.viewer, len(called))
+    known = {"as": map(str, others), "seat": map(str, range(len(called))), "cause": [*Cause], "part": stages}
     chosen = {name: _choice(query.get(name, ""), values) for name, values in known.items()}
     filtered = _filtered(moments, chosen)
     first, end = _page(filtered, at, before)
@@ -185,7 +185,7 @@ def page_context(
     whole = len(filtered) == len(moments.entries)
     return {
         "game": game,
-        "names": names,
+        "names": called,
         "zone": zone,
         "here": here,
         "at": at,
@@ -329,7 +329,7 @@ class WordLine:
 
 def talk_lines(session: Session, game: AnyGame, reader_id: int, zone: str) -> list[WordLine]:
     """Return what the reader of a seat's history may read, oldest first; nothing in a game without talk."""
-    return [] if game.trial else dated(talk.words(session, game.id, reader_id), zone)
+    return [] if game.trial else dated(talk.words(session, game, reader_id), zone)
 
 
 def dated(said: Iterable[Said], zone: str) -> list[WordLine]:

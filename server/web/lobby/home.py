@@ -26,7 +26,7 @@ from server.config import settings
 from server.i18n import N_
 from server.lobby import open_tables
 from server.mail.incoming import receive
-from server.play import turns
+from server.play import names, turns
 from server.play.turns import Times
 from server.store import links, log, outbox
 from server.store.engine import reading, utc_now
@@ -149,18 +149,22 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
             continue
         mine = to_move.get(own.seat) if own else None
         shown = mine or (next(iter(to_move.values())) if len(to_move) == 1 else None)
-        others = [seat for seat in table if seat is not own and seat.name]
+        reader = own.seat if own else names.ORGANISER
+        called = {seat.seat: names.of(game, seat, reader) for seat in table if seat is not own}
+        others = [seat for seat in table if called.get(seat.seat)]
         found.append(
             OwnGame(
                 game=game,
                 seat=own,
-                others=[seat.name for seat in others],
-                to_move=[seat.name for seat in others if seat.seat in to_move],
+                others=[called[seat.seat] for seat in others],
+                to_move=[called[seat.seat] for seat in others if seat.seat in to_move],
                 awaited=mine is not None,
                 times=turns.times(session, game, shown, stops) if shown else None,
                 news=game.head - last.get(game.id, game.head),
                 url=url,
-                host=next((seat.name for seat in others if seat.person_id == game.organiser_id), None),
+                host=next(
+                    (called[seat.seat] for seat in others if seat.person_id == game.organiser_id), None
+                ),
                 seated=sum(seat.status == SeatStatus.SEATED for seat in table),
                 size=len(table),
             )

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import games
 from byzanz.bots import BOTS
+from byzanz.rules import PUBLIC
 from server import errors, i18n, validation
 from server.accounts import login
 from server.community import blocks, reliability
@@ -23,7 +24,7 @@ from server.lobby import create, invitations, notify, open_tables, rematch
 from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name
 from server.mail import subscriptions
-from server.play import history, lengths, positions
+from server.play import history, lengths, names, positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Link, LinkPurpose, Mail, Person, Seat, SeatStatus
@@ -50,10 +51,11 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             game=found.game,
             seat=found.seat,
             seats=(seats := positions.seats_of(session, found.game.id)),
-            fixed=history.fixed_cuts(seats),
+            reader=(reader := found.seat.seat if found.seat else PUBLIC),
+            fixed=history.fixed_cuts(found.game, seats, reader),
             players=player_lines(found.game, seats, found.seat, shown_of(session, seats)),
             organiser=(host := session.get(Person, found.game.organiser_id or 0)),
-            organiser_name=positions.organiser_name(seats, host),
+            organiser_name=names.of_person(found.game, seats, host, reader),
             title=games.title_of(found.game.slug),
             follows=rematch.game_before(session, found.game.id) is not None,
             length=lengths.estimate(session, found.game, seats),
@@ -79,7 +81,9 @@ def shown_of(session: Session, seats: Sequence[Seat]) -> dict[int, reliability.S
 
 def _offered_name(found: invitations.Invitation) -> str:
     """Return the name that an invited person has used before, else the one the organiser gave them."""
-    return found.seat.name if found.seat and not has_name(found.person) else found.person.name
+    if found.seat is None or has_name(found.person):
+        return found.person.name
+    return names.of(found.game, found.seat, found.seat.seat)
 
 
 @blueprint.post("/i/<token>")
@@ -188,8 +192,9 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             token=token,
             game=game,
             seats=seats,
+            reader=names.ORGANISER,
             players=player_lines(game, seats, own, shown := shown_of(session, seats)),
-            fixed=history.fixed_cuts(seats),
+            fixed=history.fixed_cuts(game, seats, names.ORGANISER),
             shown=shown,
             own=own,
             title=rules.title,
@@ -378,7 +383,8 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             "lobby/join.html",
             game=game,
             seats=seats,
-            fixed=history.fixed_cuts(seats),
+            reader=(reader := names.reader_of(seats, me.id if me else None)),
+            fixed=history.fixed_cuts(game, seats, reader),
             players=player_lines(game, seats, own, shown_of(session, seats)),
             me=me,
             is_seated=own is not None,

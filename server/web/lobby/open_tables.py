@@ -20,7 +20,7 @@ from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import open_tables
 from server.lobby.open_tables import Wanted
 from server.mail import subscriptions
-from server.play import positions
+from server.play import names, positions
 from server.play.positions import Broken
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -215,7 +215,7 @@ def _offer_page(game_id: str, number: int, refusal: Refused | None) -> ResponseR
             number=number,
             offer=open_tables.described(session, [found])[0] if found else None,
             view=public_view(session, game) if found else None,
-            names=tuple(seat.name for seat in open_tables.seats_of(session, [game.id])[game.id]),
+            names=names.at_table(game, open_tables.seats_of(session, [game.id])[game.id], PUBLIC),
             title=games.title_of(game.slug),
             me=me,
             now=utc_now(),

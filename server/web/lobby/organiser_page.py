@@ -12,6 +12,7 @@ from datetime import datetime
 from server.community import reliability
 from server.i18n import N_
 from server.lobby.invitations import REMINDER_INTERVAL
+from server.play import names
 from server.store.models import Game, GameStatus, Mail, MailStatus, Seat, SeatStatus
 
 
@@ -217,7 +218,7 @@ class OrganiserPage:
     def asked(self) -> list[str]:
         """The names of those who have been invited and not answered."""
         waiting = [line for line in self.lines if line.seat.status == SeatStatus.INVITED]
-        return [line.seat.name for line in waiting if not line.has_failed]
+        return [names.of(self.game, line.seat, names.ORGANISER) for line in waiting if not line.has_failed]
 
     @property
     def only_answers_are_missing(self) -> bool:

@@ -23,7 +23,7 @@ from server.community import reports
 from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.mail import deliverability
-from server.play import autopilot, powers
+from server.play import autopilot, names, powers
 from server.play.powers import Asker, Conflict
 from server.scheduler import loop
 from server.store import alerts, log, people
@@ -393,7 +393,7 @@ def _search(q: str, status: str, kind: str) -> Select[Game]:
         query = query.where(Game.slug == kind)
     if q:
         persons = select(Person.id).where(Person.email.icontains(q, autoescape=True))
-        named = or_(Seat.name.icontains(q, autoescape=True), Seat.person_id.in_(persons))
+        named = or_(names.column().icontains(q, autoescape=True), Seat.person_id.in_(persons))
         seated = Game.id.in_(select(Seat.game_id).where(named))
         organised = Game.organiser_id.in_(persons)
         query = query.where(
@@ -467,10 +467,11 @@ def _moderators(session: Session) -> Sequence[Person]:
 
 def _names(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the names at each of these tables, by seat."""
-    names: dict[str, list[str]] = {game_id: [] for game_id in ids}
-    for seat in session.scalars(select(Seat).where(Seat.game_id.in_(names)).order_by(Seat.seat)):
-        names[seat.game_id].append(seat.name)
-    return names
+    found: dict[str, list[str]] = {game_id: [] for game_id in ids}
+    query = select(Game, Seat).join(Seat, Seat.game_id == Game.id).where(Game.id.in_(found))
+    for game, seat in session.execute(query.order_by(Seat.game_id, Seat.seat)).unique():
+        found[game.id].append(names.of(game, seat, names.MODERATOR))
+    return found
 
 
 def _titles() -> dict[str, Any]:

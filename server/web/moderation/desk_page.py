@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from server.i18n import N_
+from server.play import names
 from server.store import alerts
 from server.store.models import Alert, Game, GameStatus, Mail, Person, Seat, Turn
 from server.web.game.mail_log import explained
@@ -210,7 +211,10 @@ class DeskPage:
 
     def _overdue(self, game: Game, seat: Seat, turn: Turn) -> Case:
         assert turn.due_at is not None
-        values = {"name": seat.name, "time": format_moment(turn.due_at, self.zone, self.now)}
+        values = {
+            "name": names.of(game, seat, names.MODERATOR),
+            "time": format_moment(turn.due_at, self.zone, self.now),
+        }
         text = N_("%(name)s, due %(time)s; the server plays next.")
         return Case(game, "bad", N_("Late"), [(text, values)], remedies=[("extend", seat.seat)])
 
@@ -222,7 +226,9 @@ class DeskPage:
     def _unreachable(self, game: Game, seat: Seat, person: Person, turn: Turn | None) -> Case:
         said = explained(person.suppressed or person.unreachable or (turn.refused if turn else None))
         text = N_("Email to %(name)s is failing: %(said)s")
-        sentences: list[Sentence] = [(text, {"name": seat.name, "said": said.sentence})]
+        sentences: list[Sentence] = [
+            (text, {"name": names.of(game, seat, names.MODERATOR), "said": said.sentence})
+        ]
         if turn and turn.refused_at:
             stopped = format_moment(turn.refused_at, self.zone)
             sentences.append((N_("The clock has been stopped since %(time)s."), {"time": stopped}))
@@ -231,7 +237,10 @@ class DeskPage:
         return Case(game, "bad", N_("Unreachable"), sentences, said.words, remedies=remedies if runs else [])
 
     def _not_sent(self, game: Game, seat: Seat, turn: Turn) -> Case:
-        values = {"name": seat.name, "time": format_moment(turn.opened_at, self.zone)}
+        values = {
+            "name": names.of(game, seat, names.MODERATOR),
+            "time": format_moment(turn.opened_at, self.zone),
+        }
         text = N_("%(name)s has been to move since %(time)s, but the email has not been sent yet.")
         return Case(game, "gold", N_("Email not sent"), [(text, values)], remedies=[("remail", seat.seat)])
 
@@ -255,7 +264,13 @@ class DeskPage:
         tag = N_("has left") if seat.left else N_("on autopilot")
         text = N_("The server is playing for %(name)s.")
         kind = "gold" if seat.left else ""
-        return Case(game, kind, tag, [(text, {"name": seat.name})], remedies=[("replace", seat.seat)])
+        return Case(
+            game,
+            kind,
+            tag,
+            [(text, {"name": names.of(game, seat, names.MODERATOR)})],
+            remedies=[("replace", seat.seat)],
+        )
 
     def _rejected(self, mail: Mail, person: Person, game: Game | None) -> Case:
         said = explained(mail.error)

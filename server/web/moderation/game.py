@@ -20,7 +20,7 @@ from server.accounts import login
 from server.community import reports
 from server.errors import Refused, Stale
 from server.lobby import open_tables
-from server.play import autopilot, moderation, positions, powers, turns
+from server.play import autopilot, moderation, names, positions, powers, turns
 from server.play.game import tenures_of
 from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.play.powers import Asker
@@ -238,7 +238,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "seats": seats,
         "held": held,
         "predecessors": {seat: before[0] for seat, (_since, before) in held.items() if len(before) == 1},
-        "names": tuple(seat.name for seat in seats),
+        "names": names.at_table(game, seats, names.MODERATOR),
         "host": persons.get(game.organiser_id or 0),
         "vacancies": open_tables.vacancies(session, game, by_player=False),
         "unattended": autopilot.is_unattended(session, game),
@@ -250,15 +250,15 @@ def _held(session: Session, game: Game) -> dict[int, tuple[int, list[str]]]:
     """Return who sits where somebody else began: the entry since which they do, and the names of those before them."""
     found = tenures_of(session, game.id)
     persons = session.scalars(select(Person).where(Person.id.in_({held.person_id for held in found})))
-    names = {person.id: person.name for person in persons}
+    known = {person.id: person.name for person in persons}
     now = [held for held in found if held.to_seq is None and held.from_seq]
     return {
         held.seat: (
             held.from_seq,
             [
-                names[other.person_id]
+                known[other.person_id]
                 for other in found
-                if other.seat == held.seat and other is not held and other.person_id in names
+                if other.seat == held.seat and other is not held and other.person_id in known
             ],
         )
         for held in now
@@ -331,7 +331,11 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
         log_context = _history_context(session, game, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
-            **{"game": game, "zone": desk.zone(), "names": history.names_of(session, game)}
+            **{
+                "game": game,
+                "zone": desk.zone(),
+                "names": names.at_table(game, positions.seats_of(session, game.id), names.MODERATOR),
+            }
             | (log_context or {}),
             entry=entry,
             viewer=viewer,

@@ -18,7 +18,7 @@ from byzanz.moves import OrderAnswer, OrderCase, RulesError
 from server import play
 from server.errors import Refused
 from server.i18n import N_
-from server.play import history, positions, standing_orders
+from server.play import history, names, positions, standing_orders
 from server.play.positions import Position
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
@@ -95,7 +95,7 @@ def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str
         return None
     orders = play.outlooks(session, position, seat, history.since_own_move(session, game, seat, 1).last)
     context = _base_context(token, access, position)
-    names = [other.name for other in positions.seats_of(session, game.id)]
+    named = names.at_table(game, positions.seats_of(session, game.id), seat)
 
     def preview(text: str) -> Draft | None:
         try:
@@ -103,7 +103,7 @@ def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str
         except (RulesError, Refused):
             return None
 
-    return render_template("seat/plan.html", **context, names=names, orders=orders, preview=preview, **more)
+    return render_template("seat/plan.html", **context, names=named, orders=orders, preview=preview, **more)
 
 
 @blueprint.post("/t/<token>/orders")

@@ -27,7 +27,7 @@ from server.config.zones import zone_of
 from server.errors import Closed, Refused
 from server.lobby import rematch
 from server.mail import deliverability
-from server.play import autopilot, positions, standing_orders, turns
+from server.play import autopilot, names, positions, standing_orders, turns
 from server.play import history as play_history
 from server.play.game import Table, load
 from server.play.positions import Position, why_on_hold
@@ -74,7 +74,7 @@ def talk_context(
     notes = ""
     if game.said or game.noted:
         first = earlier[0].entry.seq if earlier else after
-        said, notes = talk.at_table(table.session, game.id, me, first, MOST)
+        said, notes = talk.at_table(table.session, game, me, first, MOST)
     words = dated(said, zone)
     since = [word for word in words if word.said.seq >= after]
     company = any(seat.person_id not in (None, me) for seat in table.seats)
@@ -343,7 +343,7 @@ def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any
         "game": table.game,
         "seat": next(seat for seat in table.seats if seat.seat == access.seat.seat),
         "seats": table.seats,
-        "names": tuple(seat.name for seat in table.seats),
+        "names": names.at_table(table.game, table.seats, access.seat.seat),
         "zone": _zone(access),
         "next": seat_move.next_games(table.session, access),
         "seen": table.game.head,

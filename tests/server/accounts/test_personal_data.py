@@ -115,7 +115,7 @@ def test_games_go_on_without_an_erased_player(zeno: int) -> None:
     cut = seats_of("over")[1].cut
     personal_data.erase(zeno, NOW)
     gone = seats_of("running")[1]
-    assert (gone.left, gone.autopilot, gone.name) == (True, True, personal_data.NAME)
+    assert (gone.left, gone.autopilot, gone.stored_name) == (True, True, personal_data.NAME)
     assert (seats_of("over")[1].cut, seats_of("over")[1].status) == (cut, "seated")
     assert game_of("running").organiser_id is None
     assert named("hers").message == ""
@@ -146,7 +146,7 @@ def test_the_others_lose_nothing(zeno: int) -> None:
             people = [row for row in session.query(Person) if row.id != zeno]
             seats = [row for row in session.query(Seat) if row.person_id != zeno]
             return [f"{row.id} {row.email} {row.name}" for row in people] + [
-                f"{row.name} {row.cut}" for row in seats
+                f"{row.stored_name} {row.cut}" for row in seats
             ]
 
     before = others()
@@ -158,7 +158,7 @@ def test_two_erased_players_of_a_table_have_different_names(table: Callable[...,
     game = table(4)
     for number in (1, 2):
         personal_data.erase(game.people[number], NOW)
-    assert [seat.name for seat in seats_of(game.id)] == [
+    assert [seat.stored_name for seat in seats_of(game.id)] == [
         "Alice",
         "Former player",
         "Former player 2",
@@ -172,7 +172,7 @@ def test_a_whole_table_is_erased_at_once(app: Flask, table: Callable[..., Table]
     erased = at_once(app, *(partial(personal_data.erase, person_id, NOW) for person_id in one.people))
     assert all(isinstance(emptied, bool) for emptied in erased)
     for game in (one, other):
-        names = [seat.name for seat in seats_of(game.id)]
+        names = [seat.stored_name for seat in seats_of(game.id)]
         assert sorted(names) == ["Former player", *(f"Former player {number}" for number in (2, 3, 4))]
         assert all(seat.left for seat in seats_of(game.id))
 

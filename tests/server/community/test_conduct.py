@@ -11,6 +11,7 @@ from sqlalchemy import select, text
 
 from server import play
 from server.community import results
+from server.mail import deliverability
 from server.play.moderation import Newcomer
 from server.store import engine, people
 from server.store.facts import Fact
@@ -81,8 +82,9 @@ def fail_email(game: Table, seat: int, now: datetime, *, bounced: bool) -> None:
     with engine.transaction() as session:
         about = select(Mail).where(Mail.game_id == game.id, Mail.seat == seat, Mail.kind == "turn")
         mail = session.scalars(about.order_by(Mail.id.desc())).first()
-        assert mail is not None
-        assert play.mail_failed(session, mail, Fact("no_address"), now, bounced=bounced)
+        turn = deliverability.turn_of(mail) if mail is not None else None
+        assert turn is not None
+        assert play.mail_failed(session, turn, Fact("no_address"), now, bounced=bounced)
 
 
 def test_an_answer_takes_the_time_since_its_email_was_accepted(game: Table) -> None:

@@ -132,7 +132,7 @@ def test_no_cell_is_a_formula(ann: int, name: str) -> None:
     with engine.transaction() as session:
         session.get_one(Game, "g1").name = name
         for seat in (0, 1, 2):
-            session.get_one(Seat, ("g1", seat)).name = name
+            session.get_one(Seat, ("g1", seat)).stored_name = name
     with engine.reading() as session:
         group = statistics.group(session, "g1")
     assert group is not None

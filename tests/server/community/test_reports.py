@@ -142,7 +142,7 @@ def test_a_moderator_reads_only_up_to_the_look(game: Table) -> None:
 
 def test_words_of_a_former_player_have_their_own_name(game: Table, table: Begin) -> None:
     newcomer = table(4, game_id="g2").people[3]
-    change(Seat, (game.id, 1), person_id=newcomer, name="Nora")
+    change(Seat, (game.id, 1), person_id=newcomer, stored_name="Nora")
     with engine.reading() as session:
         assert {each.name for each in reports.heard(session, game.id, NOW, 100)} == {"Bob"}
 

@@ -197,7 +197,7 @@ def test_the_order_of_the_cuts_is_the_order_in_which_they_were_made(now: datetim
     invitations.drop(host, 0, now)
     invitations.fill(host, 0, "greedy", now)
     invitations.start(host, now)  # without Daphne
-    assert [seat.name for seat in seats_of(game_id)] == ["Theodora", "Bob", "Charlie", "Leontios"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Theodora", "Bob", "Charlie", "Leontios"]
     assert order(game_id) == (1, 2, 0, 3)
 
 

@@ -96,14 +96,14 @@ def test_a_second_press_of_the_button_changes_nothing(now: datetime) -> None:
 
 def test_an_organiser_who_does_not_play_has_no_seat(now: datetime) -> None:
     game_id, _host = invited(now, plays=False, players=(BOB, CHARLIE, DAPHNE))
-    assert [seat.name for seat in seats_of(game_id)] == ["Bob", "Charlie", "Daphne"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Bob", "Charlie", "Daphne"]
     assert [seat.status for seat in seats_of(game_id)] == ["invited"] * 3
 
 
 def test_a_game_against_bots_begins_with_the_confirmation(now: datetime) -> None:
     game_id, _host = invited(now, players=(), bots=("greedy", "greedy", "random"))
     assert game_of(game_id).status == "running"
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Theodora", "Narses", "Leontios"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Theodora", "Narses", "Leontios"]
     assert [seat.cut for seat in seats_of(game_id)] == [
         "alice cuts",
         "Theodora",
@@ -116,14 +116,14 @@ def test_a_game_against_bots_begins_with_the_confirmation(now: datetime) -> None
 def test_equal_names_at_a_table_are_numbered(now: datetime) -> None:
     others = (Guest("ALICE", "a2@example.org"), Guest("Alice", "a3@example.org"))
     game_id = create.create_game(wish(players=others), now)
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "ALICE 2", "Alice 3"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "ALICE 2", "Alice 3"]
 
 
 def test_a_known_address_does_not_tell_the_name_on_file(now: datetime) -> None:
     with engine.transaction() as session:
         people.get_or_create(session, BOB.address, "Robert the Known", now)
     game_id = create.create_game(wish(players=(Guest("Bob", "BOB@example.org"), CHARLIE)), now)
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Charlie"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Bob", "Charlie"]
 
 
 # ---- what cannot be had ----
@@ -217,7 +217,7 @@ def test_what_a_stranger_types_is_nobody_s_name(now: datetime) -> None:
     assert names()["daphne@example.org"] == "Daphne of Galata"
     assert names()["felix@example.org"] == "Felix"
     invitations.accept(token("invite", offers[1], game_id, now), "Charly", "", now)
-    assert seats_of(game_id)[1].name == "Charly"
+    assert seats_of(game_id)[1].stored_name == "Charly"
     assert names()["charlie@example.org"] == "Charles"  # the name that he has chosen before
 
 
@@ -225,7 +225,7 @@ def test_the_organiser_names_himself_when_he_confirms(now: datetime) -> None:
     asked = [create.create_game(wish(organiser=Guest("Alicia", ALICE.address)), now) for _ in range(2)]
     first, second = (token("organise", ALICE, game_id, now) for game_id in asked)
     create.confirm_game(first, now)
-    assert (names()[ALICE.address], seats_of(asked[0])[0].name) == ("Alicia", "Alicia")
+    assert (names()[ALICE.address], seats_of(asked[0])[0].stored_name) == ("Alicia", "Alicia")
     before = everything()
     for name in ("", "evil.example", "BOB"):
         with pytest.raises(InvalidInput) as refused:
@@ -233,7 +233,7 @@ def test_the_organiser_names_himself_when_he_confirms(now: datetime) -> None:
         assert refused.value.field == "name"
         assert everything() == before
     create.confirm_game(second, now, name="Ali")
-    assert (names()[ALICE.address], seats_of(asked[1])[0].name) == ("Ali", "Ali")
+    assert (names()[ALICE.address], seats_of(asked[1])[0].stored_name) == ("Ali", "Ali")
 
 
 def test_an_organiser_sends_twenty_invitations_a_day(now: datetime) -> None:
@@ -382,7 +382,7 @@ def test_a_dropped_seat_is_free_and_its_person_is_told(now: datetime) -> None:
     invitations.accept(bob, "Bob", "bob cuts", now)
     invitations.drop(host, 1, now)
     seat = seats_of(game_id)[1]
-    assert (seat.status, seat.person_id, seat.name, seat.cut) == ("free", None, "", "")
+    assert (seat.status, seat.person_id, seat.stored_name, seat.cut) == ("free", None, "", "")
     assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == [{"why": "withdrawn"}]
     with pytest.raises(Closed):
         invitations.accept(bob, "Bob", "", now)
@@ -391,7 +391,7 @@ def test_a_dropped_seat_is_free_and_its_person_is_told(now: datetime) -> None:
 def test_a_seat_is_offered_to_somebody_else(now: datetime) -> None:
     game_id, host = invited(now)
     invitations.reinvite(host, 1, DAPHNE, now)
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Daphne", "Charlie"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Daphne", "Charlie"]
     assert len(mails("invite", DAPHNE)) == 1
     assert len(mails("cancelled", BOB)) == 1
     invitations.accept(token("invite", DAPHNE, game_id, now), "Daphne", "d", now)
@@ -420,7 +420,7 @@ def test_a_bot_fills_a_seat_and_the_game_begins(now: datetime) -> None:
     invitations.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
     assert invitations.fill(host, 1, "random", now)
     assert game_of(game_id).status == "running"
-    assert [(seat.name, seat.bot, seat.cut) for seat in seats_of(game_id)][1] == (
+    assert [(seat.stored_name, seat.bot, seat.cut) for seat in seats_of(game_id)][1] == (
         "Leontios",
         "random",
         "Leontios",
@@ -435,7 +435,7 @@ def test_it_starts_with_those_seated_and_moves_them_up(now: datetime) -> None:
     invitations.accept(token("invite", DAPHNE, game_id, now), "Daphne", "d", now)
     invitations.decline(token("invite", BOB, game_id, now), now)
     invitations.start(host, now)
-    assert [(seat.seat, seat.name) for seat in seats_of(game_id)] == [
+    assert [(seat.seat, seat.stored_name) for seat in seats_of(game_id)] == [
         (0, "Alice"),
         (1, "Daphne"),
         (2, "Theodora"),

@@ -143,7 +143,7 @@ def test_no_filter_lists_what_a_block_hides_or_the_readers_own_tables(
         if guest != host:
             with engine.transaction() as session:
                 seat = session.get_one(Seat, (game_id, 1))
-                seat.name, seat.status, seat.person_id = guest, "seated", ids[guest]
+                seat.stored_name, seat.status, seat.person_id = guest, "seated", ids[guest]
     for reader in NAMES:
         hidden = {two for one, two in pairs if one == reader} | {one for one, two in pairs if two == reader}
         shown = [str(number) for number, at_table in enumerate(hosts) if not {*at_table} & {*hidden, reader}]

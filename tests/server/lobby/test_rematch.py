@@ -57,7 +57,7 @@ def again(game: Table, seat: int = 0, now: datetime = LATER) -> str:
 
 
 def sitting(game_id: str) -> list[tuple[str, str, str | None]]:
-    return [(seat.name, seat.status, seat.bot) for seat in seats_of(game_id)]
+    return [(seat.stored_name, seat.status, seat.bot) for seat in seats_of(game_id)]
 
 
 def invitees(game_id: str, kind: str = "invite") -> list[str]:
@@ -143,7 +143,7 @@ def test_in_empire_the_roles_change(over: Begin) -> None:
 @given(st.lists(st.sampled_from(["me", "you", "bot"]), min_size=2, max_size=6))
 def test_the_order_of_the_seats_is_found_again(kinds: list[str]) -> None:
     table = [
-        Seat(game_id="g", seat=n, name=f"{n}", status="seated", person_id=None if kind == "bot" else n)
+        Seat(game_id="g", seat=n, stored_name=f"{n}", status="seated", person_id=None if kind == "bot" else n)
         for n, kind in enumerate(kinds)
     ]
     for seat, kind in zip(table, kinds, strict=True):

@@ -165,7 +165,7 @@ def test_the_taker_holds_the_seat_as_after_a_replace(table: Seating, zoe: int) -
     offered("g1", 1, NOW)
     url = open_tables.take("g1", 1, zoe, " Zoe  Z ", NOW + HOUR)
     seat = seat_of("g1", 1)
-    assert (seat.person_id, seat.name, seat.autopilot, seat.left) == (zoe, "Zoe Z", False, False)
+    assert (seat.person_id, seat.stored_name, seat.autopilot, seat.left) == (zoe, "Zoe Z", False, False)
     assert seat.offered_at is None
     with engine.reading() as session:
         access = links.seat_access(session, url.rsplit("/", 1)[1], NOW + HOUR)

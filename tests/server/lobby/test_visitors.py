@@ -198,7 +198,7 @@ def test_keeping_it_makes_a_normal_seat(now: datetime) -> None:
     access = opened(new, now)
     assert access is not None
     assert access.seat.person is not None
-    assert (access.game.id, access.seat.seat, access.seat.name) == (game_id, 0, "Ann")
+    assert (access.game.id, access.seat.seat, access.seat.stored_name) == (game_id, 0, "Ann")
     assert (access.seat.person.email, access.seat.person.name) == (ANN, "Ann")
     assert person(ANN).language == "nl"
     with engine.reading() as session:
@@ -222,7 +222,7 @@ def test_a_known_person_keeps_their_name(now: datetime) -> None:
         session.add(Person(email=ANN, name="Annie", created_at=now))
     game_id, _old = started(now)
     visitors.keep(keep_token(game_id, now), "Ann", now)
-    assert (person(ANN).name, seats_of(game_id)[0].name) == ("Annie", "Ann")
+    assert (person(ANN).name, seats_of(game_id)[0].stored_name) == ("Annie", "Ann")
 
 
 def test_only_the_first_who_confirms_keeps_it(now: datetime) -> None:
@@ -304,7 +304,7 @@ def test_a_signed_in_visitor_sits_as_themselves(now: datetime) -> None:
     token = visitors.start("byzantium", "Guest", now, "de", ann)
     access = opened(token, now)
     assert access is not None
-    assert (access.seat.person_id, access.seat.name, access.game.trial) == (ann, "Ann", True)
+    assert (access.seat.person_id, access.seat.stored_name, access.game.trial) == (ann, "Ann", True)
     assert person(ANN).language is None  # the page's language is only a visitor's
     assert game_of(access.game.id).organiser_id is None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from server import config, create_app, play
 from server.config import Settings
@@ -24,7 +24,7 @@ from server.ops.checks import Finding
 from server.scheduler import jobs, loop
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
-from server.store.models import Game, Heartbeat, IncomingMail, Mail, Outage, Person
+from server.store.models import Game, Heartbeat, IncomingMail, Mail, Outage, Person, Turn
 from server.store.processes import HeartbeatRecorder
 from tests.conftest import NOW, SECRET, Table
 from tests.support.mail_servers import FaultyServer
@@ -267,7 +267,7 @@ def test_mail_that_nobody_takes_is_told() -> None:
 def test_a_refused_turn_is_told(table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
-        session.execute(text("UPDATE turn SET refused = '550 nobody' WHERE game_id = 'g1'"))
+        session.execute(update(Turn).where(Turn.game_id == "g1").values(refused=quoted("550 nobody")))
     assert "1 turns are stopped because their email was rejected (games g1): 550 nobody" in only_wrong()
 
 

@@ -197,7 +197,7 @@ def test_a_new_player_takes_the_seat_and_the_old_link_opens_it_no_more(table: Be
     with engine.reading() as session:
         assert links.seat_access(session, game.tokens[0], NOW) is None
         seat = session.get_one(models.Seat, (game.id, 0))
-        assert (seat.name, seat.cut) == ("Zoe", "Alice")
+        assert (seat.stored_name, seat.cut) == ("Zoe", "Alice")
         zoe = seat.person_id
         assert session.get_one(models.Entry, (game.id, seq)).move == "!replace 0"
     turn = turn_of(game.id, 0)

@@ -46,7 +46,9 @@ def game(app: Flask, table: Callable[..., Table], goofspiel: Any) -> Table:  # n
     begun = table(3, slug="goofspiel")
     with engine.transaction() as session:
         for seat, name in enumerate(PLAYERS):
-            session.execute(update(Seat).where(Seat.game_id == begun.id, Seat.seat == seat).values(name=name))
+            session.execute(
+                update(Seat).where(Seat.game_id == begun.id, Seat.seat == seat).values(stored_name=name)
+            )
     return begun
 
 

@@ -31,8 +31,8 @@ ISOLATED = re.compile("\u2068[^\u2068\u2069]*\u2069")
 def rename() -> None:
     """Give everybody, every seat and every game a Hebrew name that ends in its number."""
     with engine.transaction() as session:
-        for model, letter in ((Person, "א"), (Seat, "ב"), (Game, "ג")):
-            session.execute(update(model).where(model.name != "").values(name=f"{RENAMED} {letter} 7"))
+        for name, letter in ((Person.name, "א"), (Seat.stored_name, "ב"), (Game.name, "ג")):
+            session.execute(update(name.class_).where(name != "").values({name: f"{RENAMED} {letter} 7"}))
 
 
 def exposed(page: str) -> list[str]:

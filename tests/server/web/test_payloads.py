@@ -21,7 +21,7 @@ from werkzeug.test import TestResponse
 
 from server import play
 from server.community import reports, talk
-from server.store import engine
+from server.store import engine, facts
 from server.store.facts import Fact, FactColumn
 from server.store.models import Alert, Game, Mail, Notes, Person, Seat, Turn, Word
 from tests.support.browser.chromium import browser
@@ -173,7 +173,8 @@ def pages(there: Visitors, payloads: Payloads) -> Iterator[Shown]:
 def drawn(there: Visitors, payloads: Payloads) -> Iterator[Shown]:
     """Return every email and every page, when every text not written by the server is a payload."""
     fill(payloads, WORDS)
-    details = {"name": payloads(), "error": payloads(), "answer": "accepted", "why": "withdrawn", "last": 9}
+    why = facts.stored(Fact("text", {"text": payloads()}))
+    details = {"name": payloads(), "error": why, "answer": "accepted", "why": "withdrawn", "last": 9}
     details |= {"until": there.until, "games": ["open"], "done": True}
     with engine.transaction() as session:
         every = update(Mail).where(

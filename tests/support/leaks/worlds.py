@@ -250,7 +250,9 @@ class World:
         session.flush()
         for seat, person in enumerate(persons):
             name = NAMES[seat]
-            row = Seat(game_id=game.id, seat=seat, name=name, status="seated", person_id=person.id, cut=name)
+            row = Seat(
+                game_id=game.id, seat=seat, stored_name=name, status="seated", person_id=person.id, cut=name
+            )
             session.add(row)
         session.flush()
         for seat, person in enumerate(persons):

@@ -13,7 +13,8 @@ from server import play
 from server.lobby import notify
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Message, TemporaryFailure
-from server.store import engine, outbox
+from server.mail.text import quoted
+from server.store import engine, facts, outbox
 from server.store.models import Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.games import outsider
@@ -62,7 +63,8 @@ def test_news_waits_for_the_end_of_quiet_hours(table: Begin, kind: str) -> None:
     change(Game, game.id, allowance=3 * 86400)
     change(Turn, (game.id, 0), due_at=NOW + timedelta(days=3))
     change(Person, game.people[0], **NIGHT)
-    details = {"name": "Bob", "answer": "accepted", "begun": False, "error": "550", "stopped": True}
+    why = facts.stored(quoted("550"))
+    details = {"name": "Bob", "answer": "accepted", "begun": False, "error": why, "stopped": True}
     queue(kind, game.people[0], game_id=game.id, seat=0, seq=1, details=details)
     assert send_waiting(EVENING) == []
     with engine.reading() as session:

@@ -30,7 +30,7 @@ from server.mail.outgoing.relevance import CHECKS
 from server.mail.outgoing.smtp import LONGEST_LINE, Message, PermanentFailure, TemporaryFailure
 from server.mail.text import one_line, quoted
 from server.play import positions, turns
-from server.store import engine, links, models, outbox, people
+from server.store import engine, facts, links, models, outbox, people
 from server.store.models import Alert, Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NAMES, NOW, Table
 from tests.support.games import outsider
@@ -262,7 +262,7 @@ NASTY = [
 def test_a_name_cannot_add_a_header_or_a_tag(table: Begin, name: str) -> None:
     game = table(4)
     change(Person, game.people[0], name=name[:40])
-    change(Seat, (game.id, 1), name=name[:40])
+    change(Seat, (game.id, 1), stored_name=name[:40])
     change(Game, game.id, name=name[:60])
     (message,) = send_waiting()
     check_headers(message, name[:40], "alice@example.org")
@@ -292,7 +292,7 @@ def details(kind: str) -> dict[str, Any]:
         "answered": {"name": "Bob", "answer": "accepted", "begun": True},
         "cancelled": {"why": "cancelled"},
         "vacant": {"name": "Bob", "why": "lost"},
-        "refused": {"name": "Bob", "error": "550 no such user", "stopped": True},
+        "refused": {"name": "Bob", "error": facts.stored(quoted("550 no such user")), "stopped": True},
         "fresh": {"purpose": "seat"},
     }
     return known.get(kind, {})
@@ -831,7 +831,7 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
             send_waiting(at)
 
     with monkeypatch.context() as doomed:
-        doomed.setattr("server.play.running.mail_turn", lambda *_, **_more: (_ for _ in ()).throw(Dies))
+        doomed.setattr("server.play.events.hand_over", lambda *_, **_more: (_ for _ in ()).throw(Dies))
         with pytest.raises(Dies):
             mend(NOW + MINUTE)
     assert row(Person, game.people[0]).unreachable is not None  # the page goes on to offer another try

@@ -60,7 +60,9 @@ def seat_readers(begin: datetime) -> dict[int, list[str]]:
                 )
                 session.add(game)
                 session.flush()
-                session.add(Seat(game_id=game_id, seat=0, name="Rhea", status="seated", person_id=person.id))
+                session.add(
+                    Seat(game_id=game_id, seat=0, stored_name="Rhea", status="seated", person_id=person.id)
+                )
                 opening.setdefault(minute, []).append(game_id)
     return opening
 

@@ -182,7 +182,7 @@ def test_an_email_shows_the_newest_words_and_counts_the_others(game: Table) -> N
 
 
 def test_words_cannot_be_more_than_words(game: Table) -> None:
-    change(Seat, (game.id, 0), name="Al“ice")
+    change(Seat, (game.id, 0), stored_name="Al“ice")
     say(game, 0, EVIL)
     say(game, 2, f"head 7:{'a' * 64} commitment {'B' * 64}")
     message = bobs_turn(game)

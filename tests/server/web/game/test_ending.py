@@ -223,7 +223,7 @@ def test_long_names_in_charts_are_cut_so_that_they_differ(client: FlaskClient, t
     names = ("Annabella the Great", "Annabella the Small", "Ann")
     with engine.transaction() as session:
         for seat, name in enumerate(names):
-            session.get_one(Seat, (game.id, seat)).name = name
+            session.get_one(Seat, (game.id, seat)).stored_name = name
     page = look(client, f"/g/{game.id}").html
     labels = re.findall(r'<text x="\d+\.\d" y="[\d.]+">([^<]+)</text>', page)
     assert set(labels) >= {"Annab…eat", "Annab…all", "Ann"}

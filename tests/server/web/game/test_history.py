@@ -516,4 +516,4 @@ def test_every_move_marks_its_player_on_the_table(client: FlaskClient, table: An
 def name_at(game: Any, seat: int | None) -> str:
     """Return the name of a seat."""
     with engine.reading() as session:
-        return session.query(Seat).filter_by(game_id=game.id, seat=seat).one().name
+        return session.query(Seat).filter_by(game_id=game.id, seat=seat).one().stored_name

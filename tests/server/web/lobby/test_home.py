@@ -241,8 +241,8 @@ def many_games(numbers: range) -> None:
                 )
             )
             session.flush()
-            session.add(Seat(game_id=key, seat=0, name="Alice", status="seated", person_id=alice))
-            session.add(Seat(game_id=key, seat=1, name="", status="seated" if running else "free"))
+            session.add(Seat(game_id=key, seat=0, stored_name="Alice", status="seated", person_id=alice))
+            session.add(Seat(game_id=key, seat=1, stored_name="", status="seated" if running else "free"))
             if number % 4 == 0:
                 session.add(
                     Turn(game_id=key, seat=0, question="bid 1", opened_seq=1, opened_at=NOW, hours="{}")

@@ -26,7 +26,7 @@ SENT: Any = SimpleNamespace(status=MailStatus.SENT)
 
 
 def seat(status: SeatStatus = SEATED, person_id: int | None = GUEST, **values: Any) -> Any:
-    given = {"seat": 0, "name": f"P{person_id}", "bot": None, "invited_at": None}
+    given = {"seat": 0, "stored_name": f"P{person_id}", "bot": None, "invited_at": None}
     return SimpleNamespace(status=status, person_id=person_id, **(given | values))
 
 

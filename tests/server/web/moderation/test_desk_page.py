@@ -34,7 +34,7 @@ def game(game_id: str = "g", **values: Any) -> Any:
 
 
 def seat(number: int = 1, **values: Any) -> Any:
-    return SimpleNamespace(**({"seat": number, "name": "Ann", "left": False} | values))
+    return SimpleNamespace(**({"seat": number, "stored_name": "Ann", "left": False} | values))
 
 
 def turn(due: timedelta = HOUR, **values: Any) -> Any:

@@ -406,7 +406,7 @@ def test_a_seat_is_given_to_somebody_else(mia: FlaskClient, table: Begin) -> Non
     with engine.reading() as session:
         seat = session.get_one(Seat, (game.id, 1))
         assert seat.person is not None
-        assert (seat.name, seat.person.email, seat.cut) == ("Eve", "eve@example.org", "Bob")
+        assert (seat.stored_name, seat.person.email, seat.cut) == ("Eve", "eve@example.org", "Bob")
         assert links.seat_access(session, game.tokens[1], NOW) is None
     assert mia.get(f"/t/{game.tokens[1]}").status_code == 404
     assert len(mails("replaced")) == 1

@@ -377,7 +377,7 @@ def test_the_search_finds_by_each_word_alone_and_by_all_filters_together(table: 
     table(3, "second", NOW + HOUR, slug="byzantium")
     table(6, "third", NOW + 2 * HOUR)
     change(Game, "first", name="Blue 100%", status="over")
-    change(Seat, ("second", 1), name="Zoe")
+    change(Seat, ("second", 1), stored_name="Zoe")
     assert found() == ["third", "second", "first"]
     for word, games in (
         ("SECOND", ["second"]),

@@ -115,7 +115,9 @@ def test_a_word_is_hidden_from_the_page_of_the_look(mia: FlaskClient, game: Tabl
     assert "Rude words" in page.text
     assert "Hidden: be kind" in page.text
     with engine.reading() as session:
-        assert [said.text for said in talk.words(session, game.id, game.people[0])] == ["First <words>", ""]
+        assert [
+            said.text for said in talk.words(session, session.get_one(Game, game.id), game.people[0])
+        ] == ["First <words>", ""]
 
 
 def test_talk_is_closed_and_opened(mia: FlaskClient, game: Table) -> None:

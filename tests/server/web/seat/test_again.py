@@ -289,7 +289,7 @@ def test_the_form_invites_those_chosen_and_nobody_else(client: FlaskClient, tabl
         assert made.organiser_id == game.people[0]
         mail = session.scalars(select(Mail).where(Mail.game_id == made.id)).one()
         assert (mail.kind, mail.person_id) == ("confirm", game.people[0])
-    assert [seat.name for seat in seats_of(made.id)] == ["Alice", "Charlie", "Eirene", "Zoe"]
+    assert [seat.stored_name for seat in seats_of(made.id)] == ["Alice", "Charlie", "Eirene", "Zoe"]
     assert next_of(game) is None
 
 
