@@ -174,6 +174,17 @@ class Acted(Event):
     seq: int
 
 
+# ---- talk ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordSaid(Event):
+    """A player has said something to the table; `server.community.talk` tells it, with who may read it."""
+
+    seat: int
+    person_id: int
+
+
 # ---- who is told ----
 
 Consumer = Callable[["Table", Sequence[Event]], None]

@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 
 from byzanz.record import Cause
 from server import play
+from server.community import talk
 from server.play import events, game
 from server.play.events import Event
 from server.store import engine
@@ -145,6 +146,14 @@ def test_what_happens_to_seats_is_told(table: Begin, heard: list[Event]) -> None
     assert [mail.person_id for mail in mails_of("former")] == [begun.people[1]]
     told = {mail.seat for mail in mails_of("act") if mail.seq == seq}
     assert told == {0, 2}, "the newcomer gets an email of their own"
+
+
+def test_what_is_said_is_told(table: Begin, heard: list[Event]) -> None:
+    begun = table(3)
+    heard.clear()
+    for _ in range(2):  # repeating a request says nothing twice
+        talk.say(begun.id, begun.people[1], "Hello", request_id="k", now=NOW)
+    assert heard == [events.WordSaid(at=NOW, seat=1, person_id=begun.people[1])]
 
 
 def test_a_consumer_that_fails_undoes_the_move(
