@@ -13,7 +13,8 @@ from server.community import reliability
 from server.i18n import N_
 from server.lobby.invitations import REMINDER_INTERVAL
 from server.play import names
-from server.store.models import Game, GameStatus, Mail, MailStatus, Seat, SeatStatus
+from server.store.models import GameStatus, Mail, MailStatus, SeatStatus
+from server.store.statements import GameRow, SeatRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,8 @@ class PlayerLine:
         shown: how reliably its player answers, if that is told.
     """
 
-    game: Game
-    seat: Seat
+    game: GameRow
+    seat: SeatRow
     own: bool = False
     shown: reliability.Shown | None = None
 
@@ -61,18 +62,15 @@ class PlayerLine:
 
 
 def player_lines(
-    game: Game, seats: Sequence[Seat], own: Seat | None, shown: Mapping[int, reliability.Shown]
+    game: GameRow, seats: Sequence[SeatRow], own: int | None, shown: Mapping[int, reliability.Shown]
 ) -> list[PlayerLine]:
     """Return the seats of a game as one reader sees them.
 
     Args:
-        own: the reader's seat, if they have one.
+        own: the number of the reader's seat, if they have one.
         shown: how reliably people answer, by person.
     """
-    return [
-        PlayerLine(game, seat, own is not None and own.seat == seat.seat, shown.get(seat.person_id or 0))
-        for seat in seats
-    ]
+    return [PlayerLine(game, seat, own == seat.seat, shown.get(seat.person_id or 0)) for seat in seats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class OrganisedSeat:
         refused: whether the page shows a refusal at all.
     """
 
-    seat: Seat
+    seat: SeatRow
     now: datetime
     mail: Mail | None = None
     is_next: bool = False
@@ -163,16 +161,16 @@ class OrganiserPage:
         reminded: the seat whose person has just been reminded.
     """
 
-    game: Game
-    seats: Sequence[Seat]
-    own: Seat | None
+    game: GameRow
+    seats: Sequence[SeatRow]
+    own: SeatRow | None
     now: datetime
     sizes: Collection[int]
     mails: Mapping[int, Mail] = field(default_factory=dict)
     typed: Mapping[str, str] = field(default_factory=dict)
-    reminded: Seat | None = None
+    reminded: SeatRow | None = None
 
-    def _of(self, status: SeatStatus) -> list[Seat]:
+    def _of(self, status: SeatStatus) -> list[SeatRow]:
         return [seat for seat in self.seats if seat.status == status]
 
     @property
@@ -181,18 +179,18 @@ class OrganiserPage:
         return len(self._of(SeatStatus.SEATED))
 
     @property
-    def free(self) -> list[Seat]:
+    def free(self) -> list[SeatRow]:
         """The free seats."""
         return self._of(SeatStatus.FREE)
 
     @property
-    def guests(self) -> list[Seat]:
+    def guests(self) -> list[SeatRow]:
         """The seats of others who are, or are to be, invited."""
         invited = self._of(SeatStatus.INVITED)
         return [seat for seat in invited if seat.person_id != self.game.organiser_id]
 
     @property
-    def next(self) -> Seat | None:
+    def next(self) -> SeatRow | None:
         """The seat to which the form at the top invites: the first free one, else one that was declined."""
         open_seats = [*self.free, *self._of(SeatStatus.DECLINED)]
         is_inviting = self.game.status == GameStatus.INVITING
