@@ -141,7 +141,7 @@ class FinishedPage:
         reader: the seat of the signed-in player, if they had one.
     """
 
-    game: Game
+    game: GameRow
     result: Mapping[str, Any]
     ranking: Sequence[tuple[int, int]]
     charts: Sequence[Drawing]
@@ -209,8 +209,8 @@ def _page(session: Session, game_id: str, following: GameRow | None) -> str:
         context |= _running_context(table)
     if game.status == GameStatus.OVER:
         context |= _again_context(table, following)
-        fields = ("game", "result", "ranking", "charts", "reader")
-        context["page"] = FinishedPage(**{name: context[name] for name in fields})
+        names = ("game", "result", "ranking", "charts", "reader")
+        context["page"] = FinishedPage(**{name: context[name] for name in names})
     return render_template("game/game.html", **context)
 
 
@@ -306,6 +306,7 @@ def _running_context(table: Table) -> dict[str, object]:
     view = position.view(PUBLIC)
     entries = play_history.entries_for(table, PUBLIC, after=game.head - LATEST)
     told = play_history.told(position, view, entries)
+    due = {seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited}
     now = utc_now()
     return {
         "view": view,
@@ -313,10 +314,7 @@ def _running_context(table: Table) -> dict[str, object]:
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(table.session, game), told),
         "latest": [entry for entry, _fact in told[-1:]],
         "trial": _trial(position) if login.current_session() is None else None,
-        "clocks": clocks(
-            {seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited},
-            now,
-        ),
+        "clocks": clocks(due, now),
         "now": now,
         "unattended": autopilot.is_unattended(table),
     }

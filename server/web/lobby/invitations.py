@@ -47,8 +47,8 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
     with reading() as session:
         found = invitations.invitation(session, token, utc_now()) or unknown_link(token)
         form, table = flask.request.form, load(session, found.game.id, utc_now())
-        reader = found.seat.seat if found.seat else PUBLIC
-        own = table.seats[found.seat.seat] if found.seat else None
+        own = found.seat.seat if found.seat else None
+        reader = PUBLIC if own is None else own
         host = table.person(table.game.organiser_id)
         page = render_template(
             "lobby/invitation.html",
@@ -198,7 +198,9 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             seats=seats,
             reader=names.ORGANISER,
-            players=player_lines(table.game, seats, own, shown := shown_of(session, seats)),
+            players=player_lines(
+                table.game, seats, own.seat if own else None, shown := shown_of(session, seats)
+            ),
             fixed=history.fixed_cuts(table.game, seats, names.ORGANISER),
             shown=shown,
             own=own,
@@ -391,7 +393,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             seats=seats,
             reader=(reader := names.reader_of(seats, me.id if me else None)),
             fixed=history.fixed_cuts(table.game, seats, reader),
-            players=player_lines(table.game, seats, own, shown_of(session, seats)),
+            players=player_lines(table.game, seats, own.seat if own else None, shown_of(session, seats)),
             me=me,
             is_seated=own is not None,
             free=sum(seat.status == SeatStatus.FREE for seat in seats)

@@ -62,18 +62,15 @@ class PlayerLine:
 
 
 def player_lines(
-    game: GameRow, seats: Sequence[SeatRow], own: SeatRow | None, shown: Mapping[int, reliability.Shown]
+    game: GameRow, seats: Sequence[SeatRow], own: int | None, shown: Mapping[int, reliability.Shown]
 ) -> list[PlayerLine]:
     """Return the seats of a game as one reader sees them.
 
     Args:
-        own: the reader's seat, if they have one.
+        own: the number of the reader's seat, if they have one.
         shown: how reliably people answer, by person.
     """
-    return [
-        PlayerLine(game, seat, own is not None and own.seat == seat.seat, shown.get(seat.person_id or 0))
-        for seat in seats
-    ]
+    return [PlayerLine(game, seat, own == seat.seat, shown.get(seat.person_id or 0)) for seat in seats]
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,10 @@ class Case:
         return N_("The clock is correct: continue") if clock else N_("Mark as resolved")
 
 
+def _called(game: Game, seat: Seat) -> str:
+    return names.of(GameRow.of(game), seat, names.MODERATOR)
+
+
 ADVICE = {
     "mail_settings": N_("No email can go out until this is fixed. Run “byzanz doctor” to see what is wrong."),
     "mail_blocked": N_(
@@ -213,7 +217,7 @@ class DeskPage:
     def _overdue(self, game: Game, seat: Seat, turn: Turn) -> Case:
         assert turn.due_at is not None
         values = {
-            "name": names.of(GameRow.of(game), seat, names.MODERATOR),
+            "name": _called(game, seat),
             "time": format_moment(turn.due_at, self.zone, self.now),
         }
         text = N_("%(name)s, due %(time)s; the server plays next.")
@@ -227,9 +231,7 @@ class DeskPage:
     def _unreachable(self, game: Game, seat: Seat, person: Person, turn: Turn | None) -> Case:
         said = explained(person.suppressed or person.unreachable or (turn.refused if turn else None))
         text = N_("Email to %(name)s is failing: %(said)s")
-        sentences: list[Sentence] = [
-            (text, {"name": names.of(GameRow.of(game), seat, names.MODERATOR), "said": said.sentence})
-        ]
+        sentences: list[Sentence] = [(text, {"name": _called(game, seat), "said": said.sentence})]
         if turn and turn.refused_at:
             stopped = format_moment(turn.refused_at, self.zone)
             sentences.append((N_("The clock has been stopped since %(time)s."), {"time": stopped}))
@@ -239,7 +241,7 @@ class DeskPage:
 
     def _not_sent(self, game: Game, seat: Seat, turn: Turn) -> Case:
         values = {
-            "name": names.of(GameRow.of(game), seat, names.MODERATOR),
+            "name": _called(game, seat),
             "time": format_moment(turn.opened_at, self.zone),
         }
         text = N_("%(name)s has been to move since %(time)s, but the email has not been sent yet.")
@@ -269,7 +271,7 @@ class DeskPage:
             game,
             kind,
             tag,
-            [(text, {"name": names.of(GameRow.of(game), seat, names.MODERATOR)})],
+            [(text, {"name": _called(game, seat)})],
             remedies=[("replace", seat.seat)],
         )
 

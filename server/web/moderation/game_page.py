@@ -13,7 +13,8 @@ from typing import Any
 from server.i18n import N_
 from server.play import powers
 from server.store.facts import Fact
-from server.store.models import Game, GameStatus, Seat, SeatStatus, Turn
+from server.store.models import GameStatus, SeatStatus
+from server.store.statements import GameRow, SeatRow, TurnRow
 
 SEAT_TAGS = {
     SeatStatus.FREE: N_("free"),
@@ -34,8 +35,8 @@ class SeatLine:
         held: the entry since which its player sits there, and the names of those before them; None if nobody was.
     """
 
-    seat: Seat
-    turn: Turn | None
+    seat: SeatRow
+    turn: TurnRow | None
     now: datetime
     runs: bool = True
     held: tuple[int, list[str]] | None = None
@@ -118,7 +119,7 @@ class GamePage:
         history: the context of templates/game/log.html; None if the log cannot be read.
     """
 
-    game: Game
+    game: GameRow
     seats: Sequence[SeatLine]
     door: powers.Standing
     form: Mapping[str, str]
@@ -194,7 +195,7 @@ class GamePage:
         """Return what was typed into a field of this act."""
         return self.form.get(name, "") if self.picked == act else ""
 
-    def choices(self, act: str) -> list[tuple[Seat, bool]]:
+    def choices(self, act: str) -> list[tuple[SeatRow, bool]]:
         """Return the seats that an act can be about, each with whether it is proposed."""
         away = self.on_autopilot
         proposed = str(away[0]) if act == "replace" and away else ""

@@ -83,7 +83,7 @@ def test_how_others_answer_is_told_in_place_of_their_state() -> None:
 
 def test_the_lines_of_a_table() -> None:
     seats = [seat(seat=0), seat(person_id=3, seat=1)]
-    first, second = player_lines(game(), seats, seats[1], {GUEST: SHOWN})
+    first, second = player_lines(game(), seats, 1, {GUEST: SHOWN})
     assert (first.own, first.shown, second.own, second.shown) == (False, SHOWN, True, None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from server.mail.text import quoted
 from server.store.alerts import CLOCK_JUMPED
 from server.store.facts import Fact
 from server.store.models import GameStatus
+from server.store.statements import GameRow
 from server.web.moderation.desk_page import Case, DeskPage, IssueList
 from tests.conftest import NOW
 
@@ -29,8 +31,9 @@ def language(app: Flask) -> Iterator[None]:
 
 
 def game(game_id: str = "g", **values: Any) -> Any:
-    given = {"quarantine": None, "paused": False, "status": GameStatus.RUNNING}
-    return SimpleNamespace(id=game_id, **(given | values))
+    given: dict[str, Any] = dict.fromkeys(field.name for field in fields(GameRow))
+    given |= {"id": game_id, "paused": False, "status": GameStatus.RUNNING}
+    return SimpleNamespace(**(given | values))
 
 
 def seat(number: int = 1, **values: Any) -> Any:
