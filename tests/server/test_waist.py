@@ -16,7 +16,7 @@ READERS = {
     "autopilot": {"is_unattended", "unattended"},
     "clock": None,
     "events": None,
-    "game": {"Table", "load", "tenures_of"},
+    "game": {"Table", "load", "register", "tenures_of"},
     "history": None,
     "lengths": None,
     "names": None,
@@ -26,7 +26,7 @@ READERS = {
     },
     "positions": {
         *("Broken", "NO_RULES", "NoRules", "Position", "check_running", "current", "has_rules", "installed"),
-        *("load", "on_hold", "rules_of", "seats_of", "why_on_hold", "without_or_back"),
+        *("on_hold", "rules_of", "seats_of", "why_on_hold", "without_or_back"),
     },
     "powers": {
         *("Asker", "ERASE_MODERATOR", "Conflict", "Stake", "Standing", "Unwarned"),

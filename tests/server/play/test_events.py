@@ -36,8 +36,8 @@ def heard(app: Flask, monkeypatch: pytest.MonkeyPatch) -> list[Event]:
         assert table.game.id
         found.extend(told)
 
-    monkeypatch.setitem(app.extensions, events.EXTENSION, app.extensions[events.EXTENSION])
-    events.register(app, listen)
+    monkeypatch.setitem(app.extensions, game.EXTENSION, app.extensions[game.EXTENSION])
+    game.register(app, listen)
     return found
 
 
@@ -88,9 +88,9 @@ def test_an_event_without_a_subscriber_costs_no_statement(
     begun = table(4)
     submit(begun.id, 0, "pass")
     sent: dict[str, list[str]] = {}
-    mails, listen = app.extensions[events.EXTENSION]
+    mails, listen = app.extensions[game.EXTENSION]
     for seat, (name, consumers) in enumerate({"both": (mails, listen), "one": (listen,), "none": ()}.items()):
-        monkeypatch.setitem(app.extensions, events.EXTENSION, consumers)
+        monkeypatch.setitem(app.extensions, game.EXTENSION, consumers)
         head = position(begun.id).head
         heard.clear()
         with statements(engine.db.engine) as sent[name]:
@@ -165,8 +165,8 @@ def test_a_consumer_that_fails_undoes_the_move(
     def fail(*_: object) -> None:
         raise ValueError("no room")
 
-    monkeypatch.setitem(app.extensions, events.EXTENSION, app.extensions[events.EXTENSION])
-    events.register(app, fail)
+    monkeypatch.setitem(app.extensions, game.EXTENSION, app.extensions[game.EXTENSION])
+    game.register(app, fail)
     with pytest.raises(ValueError, match="no room"):
         submit(begun.id, 0, "pass")
     assert position(begun.id).head == head
