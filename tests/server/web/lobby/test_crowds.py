@@ -327,7 +327,8 @@ def test_a_hall_behind_one_address_plays(client: FlaskClient) -> None:
 
 
 @pytest.mark.usefixtures("cheap")
-def test_twenty_one_addresses_do_not_close_it(client: FlaskClient) -> None:
+def test_twenty_one_addresses_do_not_close_it(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitors, "FROM_NETWORKS", Limits(networks=(3, 4, 5), share=2))
     for n in range(21):
         while start(client, f"203.0.{n}.1") == 303:
             pass
