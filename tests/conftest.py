@@ -25,7 +25,7 @@ from jinja2 import FileSystemBytecodeCache
 from byzanz import chance, games
 from server import create_app, i18n, play
 from server.mail.outgoing import deliver
-from server.store import engine, links, log, people, processes, totals
+from server.store import engine, links, people, processes, totals
 from server.store.models import Game, Link, LinkPurpose, Person, Seat
 from server.web.game import pages as game_pages
 from server.web.http import limiter
@@ -358,7 +358,7 @@ def begun(
                 )
             )
         session.flush()
-        locked = log.lock_game(session, game_id)
+        locked = play.lock_game(session, game_id)
         assert locked is not None
         play.begin(session, game_id, now)
         tokens = [

@@ -62,8 +62,8 @@ ROWS = {"Entry", "Turn", "Snapshot", "ModeratorAction"}
 
 TABLE: dict[str, set[str]] = {
     "server.store.statements": {
-        *("AnyGame", "AnyMail", "AnyOrder", "AnyPerson", "AnySeat", "AnyTurn"),
         *("GameRow", "LinkRow", "MailRow", "OrderRow", "PersonRow", "SeatRow", "TurnRow"),
+        *("GAME", "LINK", "MAIL", "ORDER", "PERSON", "SEAT", "TURN", "split"),
     },
 }
 """The module with the statements of a move, and the names in it that others may import: the rows."""

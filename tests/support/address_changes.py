@@ -36,7 +36,9 @@ def mailed(kind: str) -> list[Mail]:
 def token(kind: str) -> str:
     """Return the token of the link in the newest email of a kind: `move` or `moving`, sent or not."""
     with engine.reading() as session:
-        return links.token(session.get_one(Link, int(mailed(kind)[-1].key.partition(":")[2])))
+        return links.token(
+            links.select_rows(session, Link.id == int(mailed(kind)[-1].key.partition(":")[2]))[0]
+        )
 
 
 def send_waiting(now: datetime) -> FakeMailer:

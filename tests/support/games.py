@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from byzanz import chance, record, umpire
 from byzanz.games import rules_of
 from byzanz.record import Cause
 from server import play
 from server.mail.text import quoted
+from server.play import game as play_game
 from server.play import positions, running, turns
 from server.play.positions import Position
 from server.store import alerts, engine, log, people
@@ -25,10 +27,15 @@ from tests.support.neighbour_game import elsewhere
 from tests.support.pages import Page
 
 
+def loaded(session: Session, game_id: str) -> play_game.Table:
+    """Return the game in hand, only read."""
+    return play_game.load(session, game_id, NOW)
+
+
 def position(game_id: str) -> Position:
     """Return the position of the game."""
     with engine.reading() as session:
-        return positions.load(session, session.get_one(Game, game_id))
+        return positions.current(loaded(session, game_id))
 
 
 def entries(game_id: str, after: int = 0) -> list[record.Entry]:
@@ -133,7 +140,7 @@ def give_to_bots(game: Table, seats: range, bot: str = "greedy") -> None:
     for seat in seats:
         change(Seat, (game.id, seat), bot=bot, person_id=None)
     with engine.transaction() as session:
-        for turn in turns.open_turns(session, game.id):
+        for turn in list(loaded(session, game.id).turns.values()):
             turn.bot = turn.seat in seats
 
 
@@ -198,7 +205,7 @@ def advance(table: Table, kind: str, seed: int = 1, at: datetime | None = None) 
 def answer(game_id: str, seat: int, now: datetime, by: Cause = Cause.PLAYER) -> int:
     """Play the first legal move of a seat; return the seq of its entry."""
     with engine.reading() as session:
-        at = positions.load(session, session.get_one(Game, game_id))
+        at = positions.current(loaded(session, game_id))
     move = at.rules.moves(at.state, seat)[0]
     receipt = play.submit(game_id, seat, move, seen=at.head, request_id=f"{at.head}", now=now, by=by)
     return receipt.seq
@@ -207,7 +214,7 @@ def answer(game_id: str, seat: int, now: datetime, by: Cause = Cause.PLAYER) -> 
 def to_move(game_id: str) -> int | None:
     """Return the seat to move; None when the game is over or paused."""
     with engine.reading() as session:
-        at = positions.load(session, session.get_one(Game, game_id))
+        at = positions.current(loaded(session, game_id))
     return min(at.awaited, default=None)
 
 

@@ -26,6 +26,7 @@ from server.play import history
 from server.scheduler import jobs, loop
 from server.store import engine, log, models, processes
 from tests.conftest import NOW, settings
+from tests.support.games import loaded
 from tests.support.servers import below, serving
 
 TICK = 86400.0
@@ -355,7 +356,7 @@ def assert_a_true_record(server: LiveServer, n: int) -> record.Record:
             assert {"redraw", "meld"} <= {entry.move.partition(" ")[0] for entry in entries}
         else:
             assert len(entries) > 20 * n
-        kept = history.record_for(session, game, "all")
+        kept = history.record_for(loaded(session, game.id), "all")
     again = next(iter(record.read(record.write(kept).splitlines())))
     report = record.verify(again)
     assert report.replayed

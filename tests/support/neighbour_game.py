@@ -17,7 +17,8 @@ from server import play
 from server.mail.outgoing.deliver import deliver
 from server.mail.outgoing.smtp import Message
 from server.play import positions
-from server.store import engine, log, outbox, people
+from server.play.game import load
+from server.store import engine, outbox, people
 from server.store.models import Game, Mail, Seat, StandingOrder, Turn
 
 NEIGHBOUR = "busy"
@@ -113,16 +114,14 @@ def _begin() -> None:
             seat.cut = person.name
             session.add(seat)
         session.flush()
-        locked = log.lock_game(session, NEIGHBOUR)
-        assert locked is not None
-        play.begin(session, locked.id, BEGAN)
+        play.begin(session, NEIGHBOUR, BEGAN)
 
 
 def _play_until_felix_opens_the_second_lot() -> None:
     move = "bid wood3"
     while deliver(BEGAN, Accepting()):
         with engine.reading() as session:
-            at = positions.load(session, session.get_one(Game, NEIGHBOUR))
+            at = positions.current(load(session, NEIGHBOUR, BEGAN))
         seat = min(at.awaited)
         if seat == FELIX and at.head > len(PLAYERS):
             return

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import text
 
 from server import play
 from server.community import results
 from server.mail import deliverability
 from server.play.moderation import Newcomer
-from server.store import engine, people
+from server.store import engine, outbox, people
 from server.store.facts import Fact
 from server.store.models import Absence, Conduct, Game, Mail, Outage, Person, Turn
 from tests.conftest import NOW, Table
@@ -80,9 +80,8 @@ def down(since: datetime, until: datetime) -> None:
 
 def fail_email(game: Table, seat: int, now: datetime, *, bounced: bool) -> None:
     with engine.transaction() as session:
-        about = select(Mail).where(Mail.game_id == game.id, Mail.seat == seat, Mail.kind == "turn")
-        mail = session.scalars(about.order_by(Mail.id.desc())).first()
-        turn = deliverability.turn_of(mail) if mail is not None else None
+        about = (Mail.game_id == game.id, Mail.seat == seat, Mail.kind == "turn")
+        turn = deliverability.turn_of(outbox.find(session, *about)[-1])
         assert turn is not None
         assert play.mail_failed(session, turn, Fact("no_address"), now, bounced=bounced)
 

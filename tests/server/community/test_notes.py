@@ -10,17 +10,17 @@ from flask import Flask
 from server.community import talk
 from server.errors import InvalidInput
 from server.store import engine
-from server.store.models import Game, Notes
+from server.store.models import Notes
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.games import row
+from tests.support.games import loaded, row
 
 Begin = Callable[..., Table]
 
 
 def notes_of(game: Table, seat: int) -> str:
     with engine.reading() as session:
-        return talk.at_table(session, session.get_one(Game, game.id), game.people[seat], 0, 10)[1]
+        return talk.at_table(session, loaded(session, game.id).game, game.people[seat], 0, 10)[1]
 
 
 def test_notes_are_replaced_and_deleted(table: Begin) -> None:
@@ -43,9 +43,9 @@ def test_notes_stand_beside_words(table: Begin) -> None:
     for number in range(4):
         talk.say(game.id, game.people[number % 2], f"{number}", request_id=f"{number}", now=NOW)
     with engine.reading() as session:
-        said, noted = talk.at_table(session, session.get_one(Game, game.id), game.people[0], 0, 3)
+        said, noted = talk.at_table(session, loaded(session, game.id).game, game.people[0], 0, 3)
         assert ([word.text for word in said], noted) == (["1", "2", "3"], "mine")
-        assert talk.at_table(session, session.get_one(Game, game.id), game.people[0], 99, 3) == ([], "mine")
+        assert talk.at_table(session, loaded(session, game.id).game, game.people[0], 99, 3) == ([], "mine")
 
 
 def test_the_longest_notes(table: Begin) -> None:

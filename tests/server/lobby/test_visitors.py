@@ -58,7 +58,7 @@ def keep_token(game_id: str, now: datetime, address: str = ANN) -> str:
     with engine.reading() as session:
         mail = session.scalars(select(Mail).where(Mail.kind == "keep").order_by(Mail.id.desc())).first()
         assert mail is not None
-        return links.token(session.get_one(Link, json.loads(mail.details)["link"]))
+        return links.token(links.select_rows(session, Link.id == json.loads(mail.details)["link"])[0])
 
 
 def open_turn(game_id: str, seat: int = 0) -> Turn:

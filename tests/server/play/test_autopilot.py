@@ -27,6 +27,7 @@ from tests.conftest import NOW, Table
 from tests.support.games import (
     deal_with_a_set_to_sell,
     entries_by,
+    loaded,
     outsider,
     position,
     sale_now,
@@ -101,7 +102,7 @@ def verified(game_id: str) -> None:
     """Check that the log replays and its record verifies."""
     with engine.reading() as session:
         game = session.get_one(Game, game_id)
-        whole = history.record_for(session, game, "all")
+        whole = history.record_for(loaded(session, game.id), "all")
         record.verify(whole)
         assert record.paused(whole.entries) == game.paused
 
@@ -205,7 +206,7 @@ def test_a_seat_is_reclaimed_at_once(table: Begin, sign: str) -> None:
     assert (seat.autopilot, seat.missed) == (False, 0)
     assert entries_by(game.id)[-1] == (0, "player", "!autopilot 0 off")
     with engine.reading() as session:
-        assert positions.load(session, session.get_one(Game, game.id)).head == len(entries_by(game.id)) + 1
+        assert positions.current(loaded(session, game.id)).head == len(entries_by(game.id)) + 1
     verified(game.id)
 
 
@@ -272,7 +273,7 @@ def test_a_game_that_nobody_plays_rests_instead_of_playing_itself(table: Begin, 
     assert entries_by(game.id)[-1] == (None, "clock", "!pause")
     assert standing() == {f"rests:{game.id}"}
     with engine.reading() as session:
-        assert turns.open_turns(session, game.id) == []
+        assert list(loaded(session, game.id).turns.values()) == []
         last = session.get_one(Game, game.id).head
         told = session.scalars(select(Mail).where(Mail.key.like(f"rest:{game.id}:%"))).all()
         assert {(mail.kind, mail.seq) for mail in told} == {("act", last)}

@@ -19,9 +19,9 @@ from server.play import running, turns
 from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine, log, people
-from server.store.models import Absence, Game, Outage, Person, Seat, Turn
+from server.store.models import Absence, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import change, position, row
+from tests.support.games import change, loaded, position, row
 from tests.support.mail_servers import FakeMailer
 from tests.support.pages import look
 
@@ -65,7 +65,8 @@ def moderator(app: Any) -> int:  # noqa: ARG001 - requested for its context
 
 def times(game: Table, seat: int = 0) -> turns.Times:
     with engine.reading() as session:
-        found = turns.times(session, session.get_one(Game, game.id), session.get_one(Turn, (game.id, seat)))
+        hand = loaded(session, game.id)
+        found = turns.times(session, hand.game, hand.turns[seat])
     assert found is not None
     return found
 

@@ -20,6 +20,7 @@ from tests.conftest import NOW, Table
 from tests.support.games import (
     append,
     entries,
+    loaded,
     mails_of,
     outsider,
     play_on,
@@ -101,9 +102,8 @@ def test_a_void_of_the_last_deal_never_rolls_again(table: Begin, moderator: int)
 
 def _replayed(game_id: str) -> object:
     with engine.reading() as session:
-        game = session.get_one(models.Game, game_id)
-        seats = len(positions.seats_of(session, game_id))
-        return positions.replay(game, seats, position(game_id).rules, entries(game_id))
+        hand = loaded(session, game_id)
+        return positions.replay(hand.game, len(hand.seats), position(game_id).rules, entries(game_id))
 
 
 @pytest.mark.parametrize("target", ["1", "99", "0", "x", "-1", "²"])

@@ -14,12 +14,13 @@ from byzanz.games.byzanz.rules import Byzanz
 from byzanz.moves import IllegalMove, UnreadableOrder
 from server import play
 from server.errors import NoSuchOrder, TooMany
-from server.play import standing_orders, turns
+from server.play import standing_orders
 from server.play.moderation import Newcomer
-from server.store import engine, models
-from server.store.models import Mail, Seat, StandingOrder
+from server.store import engine
+from server.store.models import Mail, Seat
+from server.store.statements import OrderRow
 from tests.conftest import NOW, Table
-from tests.support.games import entries, outsider, position, submit
+from tests.support.games import entries, loaded, outsider, position, submit
 
 Begin = Callable[..., Table]
 
@@ -28,7 +29,7 @@ def leave(game_id: str, seat: int, text: str) -> play.OrderResult:
     return play.place_order(game_id, seat, text, now=NOW)
 
 
-def orders_of(game_id: str) -> list[StandingOrder]:
+def orders_of(game_id: str) -> list[OrderRow]:
     with engine.reading() as session:
         return standing_orders.of_game(session, game_id)
 
@@ -56,7 +57,9 @@ def test_an_order_answers_in_the_transaction_that_makes_it_due_and_nobody_is_mai
     with engine.reading() as session:
         mailed = session.scalars(select(Mail.seat).where(Mail.kind == "turn", Mail.game_id == game.id)).all()
         assert set(mailed) <= {0}
-        assert {turn.seat for turn in turns.open_turns(session, game.id)} == set(position(game.id).awaited)
+        assert {turn.seat for turn in list(loaded(session, game.id).turns.values())} == set(
+            position(game.id).awaited
+        )
 
 
 def test_an_order_about_the_open_question_is_carried_out_at_once(table: Begin) -> None:
@@ -241,7 +244,7 @@ def test_a_seat_leaves_no_more_orders_than_a_game_keeps(
         with pytest.raises(TooMany, match="has placed 3 orders"):
             leave(game.id, 1, f"raise upto {again + 5}")
     with engine.reading() as session, pytest.raises(TooMany):
-        play.preview_order(session, session.get_one(models.Game, game.id), 1, "take wine")
+        play.preview_order(loaded(session, game.id), 1, "take wine")
     assert [row.status for row in orders_of(game.id)] == ["withdrawn", "withdrawn", "standing"]
     assert play.withdraw_order(game.id, 1, None, now=NOW) == 1
     leave(game.id, 2, "raise upto 2")
@@ -297,7 +300,7 @@ def test_only_its_own_suspended_orders_are_confirmed_by_a_seat(table: Begin) -> 
 def unreadable(game: Table, seat: int) -> None:
     """Change the text of a seat's orders to what these rules cannot read, as an upgrade might."""
     with engine.transaction() as session:
-        for row in standing_orders.of_seat(session, game.id, seat):
+        for row in standing_orders.of_seat(loaded(session, game.id), seat):
             row.text = "sing every lot"
 
 

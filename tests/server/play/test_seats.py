@@ -21,7 +21,7 @@ from server.store import engine, people
 from server.store.models import Game, Person, Seat, Tenure
 from tests.conftest import NOW, Table
 from tests.support.costs import statements
-from tests.support.games import start_clock
+from tests.support.games import loaded, start_clock
 
 pytestmark = pytest.mark.usefixtures("app")
 Begin = Callable[..., Table]
@@ -65,7 +65,7 @@ def moderate_as_mia(
 
 def answer_as(game_id: str, seat: int, now: datetime) -> None:
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, game_id))
+        position = positions.current(loaded(session, game_id))
     moves = position.rules.moves(position.state, seat)
     if moves:
         request = f"{position.head}-{seat}"

@@ -31,7 +31,7 @@ from server.scheduler import jobs, loop
 from server.store import alerts, engine, processes
 from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Snapshot, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import TICK, all_of, change, entries_by, give_to_bots, turn_of
+from tests.support.games import TICK, all_of, change, entries_by, give_to_bots, loaded, turn_of
 from tests.support.mail_servers import FakeMailer
 from tests.support.neighbour_game import NEIGHBOUR
 from tests.support.scheduler import Machine
@@ -167,8 +167,8 @@ def test_nobody_loses_time_to_an_outage(table: Begin, before: int, away: int) ->
 
 def turns_due(game_id: str) -> datetime:
     with engine.reading() as session:
-        game = session.get_one(Game, game_id)
-        due = turns.deadline(session, game, session.get_one(Turn, (game_id, 0)))
+        hand = loaded(session, game_id)
+        due = turns.deadline(session, hand.game, hand.turns[0])
     assert due is not None
     return due
 
@@ -485,7 +485,7 @@ def test_bots_wait_for_people(table: Begin) -> None:
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=NOW)
     let_bots_play()
     with engine.reading() as session:
-        assert [turn.seat for turn in turns.open_turns(session, game.id)] == [0]
+        assert [turn.seat for turn in list(loaded(session, game.id).turns.values())] == [0]
 
 
 def test_a_bot_that_is_of_no_known_kind_sets_its_game_aside_alone(table: Begin) -> None:

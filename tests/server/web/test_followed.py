@@ -21,7 +21,7 @@ from server.store.models import Game, Seat, Snapshot
 from tests.conftest import NOW, Table
 from tests.support.costs import listing, statements
 from tests.support.folders import example
-from tests.support.games import position, submit
+from tests.support.games import loaded, position, submit
 from tests.support.mails import html_of, one_database, send_waiting, text_of, words_of
 
 pytestmark = one_database
@@ -61,7 +61,7 @@ def bids(game: Table, *cards: int) -> None:
 def prize(game: Table, round_: int = 1) -> str:
     """The prize that was turned over in a round."""
     with engine.reading() as session:
-        deal = history.load(session, session.get_one(Game, game.id), "all").entries[0].move
+        deal = history.load(loaded(session, game.id), "all").entries[0].move
     return deal.split(" ")[1 + round_]
 
 
@@ -168,8 +168,8 @@ def test_without_a_snapshot_it_is_told_from_the_log(game: Table, client: FlaskCl
         assert text_at(client, f"/t/{game.tokens[1]}") == before
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        facts = history.load(session, row, 1).facts
-        assert positions.load(session, row).followed == {
+        facts = history.load(loaded(session, row.id), 1).facts
+        assert positions.current(loaded(session, row.id)).followed == {
             seq: told for seq, told in enumerate(facts, 1) if told
         }
 
@@ -233,5 +233,5 @@ def test_it_is_asked_with_what_all_may_see(
     monkeypatch.setattr(type(goofspiel), "followed", ask)
     bids(game, 13, 2, 1)
     with engine.reading() as session:
-        history.load(session, session.get_one(Game, game.id), "all")
+        history.load(loaded(session, game.id), "all")
     assert viewers == {"public"}

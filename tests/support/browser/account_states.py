@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from sqlalchemy import select
-
 from server.accounts import absences, addresses, login
 from server.community import blocks, profiles, talk
 from server.store import links
@@ -194,8 +192,8 @@ def changing(
         person, now = mover(name), utc_now()
         addresses.ask(person, to, now)
         with reading() as session:
-            theirs = select(Link).where(Link.person_id == person).order_by(Link.id.desc())
-            links_of = {link.purpose: links.token(link) for link in session.scalars(theirs)}
+            theirs = links.select_rows(session, Link.person_id == person)
+            links_of = {link.purpose: links.token(link) for link in theirs}
         if confirmed:
             addresses.confirm(links_of["move"], now)
         if stopped:
@@ -211,8 +209,8 @@ def changing_at_one_table(_site: Site) -> Place:
     alice, now = mover("Alice"), utc_now()
     addresses.ask(alice, "daphne@example.org", now)
     with reading() as session:
-        theirs = select(Link).where(Link.person_id == alice, Link.purpose == "move").order_by(Link.id.desc())
-        return Place(f"/c/{links.token(session.scalars(theirs.limit(1)).one())}", "Alice")
+        newest, *_ = links.select_rows(session, Link.person_id == alice, Link.purpose == "move")
+        return Place(f"/c/{links.token(newest)}", "Alice")
 
 
 ACCOUNTS: dict[str, Way] = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
-
 from server import play
 from server.lobby import create, open_tables, visitors
 from server.lobby.open_tables import Wanted
@@ -47,8 +45,7 @@ def keep_page(_site: Site) -> Place:
     assert found is not None
     visitors.mail_keep_link(found.game_id or "", "keeper@example.org", utc_now())
     with reading() as session:
-        link = session.scalars(select(Link).where(Link.purpose == "keep").order_by(Link.id.desc())).first()
-        assert link is not None
+        link, *_ = links.select_rows(session, Link.purpose == "keep")
         return Place(f"/k/{links.token(link)}")
 
 

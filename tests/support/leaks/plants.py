@@ -38,6 +38,7 @@ from server.web.game import pages
 from server.web.lobby import new_game
 from server.web.seat import move as seat_move
 from server.web.seat import turn
+from tests.support.games import loaded
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTS: dict[str, dict[str, Plant]] = {}
@@ -112,7 +113,7 @@ def whole_state() -> str:
 def position_now() -> positions.Position:
     """Return the position of the game of this world."""
     with engine.reading() as session:
-        return positions.load(session, session.query(Game).one())
+        return positions.current(loaded(session, session.query(Game).one().id))
 
 
 def others(viewer: Any) -> int:
@@ -293,12 +294,10 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
     def shifted(self: Byzanz, view: Any) -> Any:
         return part(self, view)[: 1 + hidden[-1] % 2]
 
-    def read(session: Any, game: Game, viewer: Any, upto: int | None = None) -> Any:
-        hidden.append(sum(len(hand) * card for hand in state_of(session, game).hands for card in hand))
-        return made(session, game, viewer, upto)
-
-    def state_of(session: Any, game: Game) -> Any:
-        return positions.load(session, game).state
+    def read(table: Table, viewer: Any, upto: int | None = None) -> Any:
+        hands = positions.current(table).state.hands
+        hidden.append(sum(len(hand) * card for hand in hands for card in hand))
+        return made(table, viewer, upto)
 
     hidden: list[int] = []
     made = history.load
@@ -392,9 +391,9 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
 def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
     of_turn = outgoing_view._turn_context
 
-    def wrong(session: Any, table: Table, seat: int) -> dict[str, Any]:
+    def wrong(table: Table, seat: int) -> dict[str, Any]:
         position = positions.current(table)
-        right = of_turn(session, table, seat)
+        right = of_turn(table, seat)
         hands = position.rules.view(position.state, ALL).hands
         mine = [*right["view"].hands]
         mine[seat] = hands[(seat + 1) % len(hands)]
@@ -443,10 +442,10 @@ def message_id_of_the_state(patch: pytest.MonkeyPatch) -> None:
 def digest_with_the_eyes_of_another(patch: pytest.MonkeyPatch) -> None:
     item = digest._item
 
-    def peeking(session: Any, game: Any, seat: Any, turn: Any, times: Any) -> Any:
+    def peeking(table: Table, turn: Any, times: Any) -> Any:
         hands = position_now().state.hands
-        name = f"{game.name} {[hand for place, hand in enumerate(hands) if place != turn.seat]}"
-        return item(session, game, seat, turn, times) | {"game": name}
+        name = f"{table.game.name} {[hand for place, hand in enumerate(hands) if place != turn.seat]}"
+        return item(table, turn, times) | {"game": name}
 
     patch.setattr(digest, "_item", peeking)
 
@@ -505,8 +504,8 @@ def cookie_remembers_the_hands(patch: pytest.MonkeyPatch) -> None:
 def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
     def linked(context: dict[str, Any]) -> None:
         with engine.reading() as session:
-            found = session.query(Link).filter(Link.purpose == "seat").order_by(Link.id).all()
-            tokens = {link.person_id: links.token(link) for link in found}
+            found = links.select_rows(session, Link.purpose == "seat")
+            tokens = {link.person_id: links.token(link) for link in reversed(found)}
         context["names"] = [
             f"{name} {token}" for name, token in zip(context["names"], tokens.values(), strict=True)
         ]
@@ -519,10 +518,10 @@ def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
 def addresses_at_the_table(patch: pytest.MonkeyPatch) -> None:
     names_of = web_history.names_of
 
-    def addressed(session: Any, game: Game) -> tuple[str, ...]:
+    def addressed(table: Table) -> tuple[str, ...]:
         return tuple(
             f"{name} <{seat.person and seat.person.email}>"
-            for name, seat in zip(names_of(session, game), game.seats, strict=True)
+            for name, seat in zip(names_of(table), table.seats, strict=True)
         )
 
     patch.setattr(web_history, "names_of", addressed)
@@ -550,8 +549,8 @@ def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
 def deck_order_in_the_records_options(patch: pytest.MonkeyPatch) -> None:
     record_for = history.record_for
 
-    def optioned(session: Any, game: Game, viewer: Any) -> record.Record:
-        made = record_for(session, game, viewer)
+    def optioned(table: Table, viewer: Any) -> record.Record:
+        made = record_for(table, viewer)
         top = json.loads(whole_state())["deck"][:3]
         return dataclasses.replace(made, header=dataclasses.replace(made.header, options={"top": top}))
 

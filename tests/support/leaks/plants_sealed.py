@@ -184,7 +184,7 @@ def choices_of_the_other_in_the_api(patch: pytest.MonkeyPatch) -> None:
 def the_deadline_follows_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
     deadline = turns.deadline
 
-    def moved(session: Any, game: Game, turn: Any) -> Any:
+    def moved(session: Any, game: Any, turn: Any) -> Any:
         due = deadline(session, game, turn)
         return due and due + timedelta(minutes=sum(sealed_now()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -38,7 +39,7 @@ from server.store.models import (
     Turn,
 )
 from tests.conftest import NOW, Table
-from tests.support.games import change, outsider, row, submit
+from tests.support.games import change, loaded, outsider, row, submit
 from tests.support.mail_servers import FaultyServer
 from tests.support.mails import assert_same, awaited, bold_move, html_of, queue, text_of, the_mail, words_of
 from tests.support.neighbour_game import elsewhere
@@ -379,7 +380,7 @@ def test_a_line_may_answer_the_question_that_the_line_before_it_opened(game: Tab
     daphne = mailbox()
     bid = bold_move(game.id, 3)
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, game.id))
+        position = positions.current(loaded(session, game.id))
     rules = position.rules
     tax = str(rules.moves(rules.apply(position.state, 3, rules.parse(bid)), 3)[0])
     assert daphne.write(bid, tax, sender="daphne@example.org") == "2 of 2 lines carried out"
@@ -777,7 +778,7 @@ def test_why_a_line_was_refused_is_stored_and_shown(game: Table, box: Mailbox) -
     box.write("order pass every lot", "pass", "pass")
     with engine.reading() as session:
         mail = session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game.id)).one()
-    details = outbox.details(mail)
+    details = json.loads(mail.details)
     paused = "The game is paused until a moderator resumes it."
     assert [(line["done"], line["message"]) for line in details["lines"]] == [
         ("ordered", ""),

@@ -263,7 +263,7 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
     locked: list[str] = []
     most: set[tuple[str, ...]] = set()
 
-    def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> Game | None:
+    def note_lock(session: Session, game_id: str, skip_locked: bool = False) -> bool:
         if game_id not in locked:
             assert written == []
             locked.append(game_id)
@@ -277,8 +277,8 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
     def execute(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
         written.extend([statement] if statement.startswith(("UPDATE", "INSERT")) else [])
 
-    lock = log.lock_game
-    monkeypatch.setattr(log, "lock_game", lock_game)
+    lock = log.lock
+    monkeypatch.setattr(log, "lock", note_lock)
     ears = (("begin", begin), ("before_cursor_execute", execute))
     for heard, ear in ears:
         event.listen(engine.db.engine, heard, ear)

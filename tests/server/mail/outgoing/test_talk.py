@@ -25,7 +25,7 @@ from server.store.models import Block, Game, Mail, Mute, Person, Seat, Turn, Wor
 from tests.conftest import NOW, Table
 from tests.support.costs import statements
 from tests.support.databases import kept, restore
-from tests.support.games import change, outsider, row, submit
+from tests.support.games import change, loaded, outsider, row, submit
 from tests.support.mail_servers import FakeMailer
 from tests.support.mails import assert_same, html_of, one_database, queue, send_waiting, text_of, words_of
 from tests.support.sample_mails import with_replies
@@ -96,8 +96,10 @@ def test_only_what_was_said_since_ones_own_move_is_told(game: Table) -> None:
     submit(game.id, 1, "bid olive3")
     say(game, 3, "After.")
     with engine.reading() as session:
-        bob, row_of_game = session.get_one(Person, game.people[1]), session.get_one(Game, game.id)
-        told = outgoing_talk.since(session, row_of_game, bob, row_of_game.head)
+        hand = loaded(session, game.id)
+        bob = hand.seats[1].person
+        assert bob is not None
+        told = outgoing_talk.since(session, hand.game, bob, hand.game.head)
     assert told.words == (("Daphne", ("After.",)),)
 
 

@@ -449,8 +449,8 @@ def test_the_account_shows_ones_own_feed_games_and_switches_only(
     for _ in range(2):
         login.renew_feed(person(ALICE, NOW), NOW)
     with engine.reading() as session:
-        mine = {"person_id": me().id, "purpose": "feed", "revoked_at": None}
-        (own,) = session.query(Link).filter_by(**mine)
+        mine = (Link.person_id == me().id, Link.purpose == "feed", Link.revoked_at.is_(None))
+        (own,) = links.select_rows(session, *mine)
         address = links.url(own)
     with engine.transaction() as session:
         links.issue(session, LinkPurpose.SEAT, own.person_id, NOW, "on")

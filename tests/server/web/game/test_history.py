@@ -19,7 +19,7 @@ from server.store import engine, log
 from server.store.models import Game, Person, Seat, StandingOrder
 from server.web.game.history import PAGE_SIZE
 from tests.conftest import NOW
-from tests.support.games import advance, asked, count_entries, make, make_reader, position, seqs, url
+from tests.support.games import advance, asked, count_entries, loaded, make, make_reader, position, seqs, url
 from tests.support.pages import Page, assert_sound, look
 
 
@@ -403,12 +403,11 @@ def test_the_table_at_any_moment_is_the_position_of_that_moment(table: Any):
     play.moderate(game.id, "!resume", reason="On", person_id=person, now=NOW)
     advance(game, "take", seed=4)
     with engine.reading() as session:
-        row = session.get_one(Game, game.id)
-        told = history.load(session, row, 1)
-        for at in range(1, row.head + 1):
-            assert told.view(at) == positions.load(session, row, upto=at).rules.view(
-                positions.load(session, row, upto=at).state, 1
-            ), at
+        hand = loaded(session, game.id)
+        told = history.load(hand, 1)
+        for at in range(1, hand.game.head + 1):
+            state = positions.replay(hand.game, 3, told.rules, log.entries(session, game.id, upto=at))
+            assert told.view(at) == told.rules.view(state, 1), at
     begun = told.openings()
     assert begun["round 1", "lot 4"] > seq, "a part that began anew is told by its last beginning"
 

@@ -36,7 +36,7 @@ from tests import conftest
 from tests.conftest import NOW
 from tests.support import records as support_records
 from tests.support.folders import VECTORS
-from tests.support.games import advance, count_entries
+from tests.support.games import advance, count_entries, loaded
 from tests.support.lobby import everything
 from tests.support.pages import Page, assert_sound, forgotten, log_in, look
 from tests.support.pages import read as page_of
@@ -472,7 +472,7 @@ def test_a_finished_game_is_checked_from_its_log(client: FlaskClient, over: Any)
     door = next(item for item in page.root.iter("a") if item.get("download"))
     (kept,) = read(client.get(door.get("href", "")).text)
     with engine.reading() as session:
-        assert kept == history.record_for(session, session.get_one(Game, over.id), PUBLIC)
+        assert kept == history.record_for(loaded(session, over.id), PUBLIC)
 
 
 def test_a_changed_log_is_shown_and_leads_to_its_entry(
