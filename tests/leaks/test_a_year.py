@@ -27,7 +27,7 @@ from tests.support.year.simulation import Year
 
 RANDOM = re.compile(r'Set-Cookie: [^\n]*|name="csrf_token" value="[^"]*"|Content-Length: \d+')
 """What is random in the answer to a visitor without a cookie."""
-STEPS = 24
+STEPS = 40
 
 
 def of_public(slug: str) -> Pair:
