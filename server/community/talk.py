@@ -34,6 +34,7 @@ from server.config import settings
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
 from server.store import facts, outbox
 from server.store.engine import connection_of, transaction
+from server.store.mail_kinds import MailKind
 from server.store.models import (
     WAITING,
     Block,
@@ -148,6 +149,7 @@ def read_words(
 # ---- emails about talk ----
 # Nothing of a word is stored in them. What they tell is read when they are sent, as their reader may read it then.
 
+_KIND = MailKind.TALK
 PATIENCE = timedelta(minutes=2)
 """How long an email waits: people often say several things in a row, and their readers may be here."""
 APART = timedelta(hours=1)
@@ -168,7 +170,7 @@ def announce(session: Session, game: Game, word: Word, now: datetime) -> None:
                 session,
                 # A restored server gives a word's number to another one, and mail programs drop ids that they know.
                 key=f"talk:{game.id}:{person_id}:{int(now.timestamp() * 1e6)}",
-                kind="talk",
+                kind=_KIND,
                 person_id=person_id,
                 now=now,
                 game_id=game.id,
@@ -194,7 +196,7 @@ def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> d
 
     One that a mailer holds may be written already.
     """
-    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == "talk")
+    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == _KIND)
     held = Mail.leased_until > now
     waiting = session.scalars(select(held).where(*theirs, WAITING)).all()
     if any(not each for each in waiting):

@@ -19,9 +19,10 @@ from server.mail import causes
 from server.mail.causes import Cause
 from server.play import powers
 from server.play.powers import Asker
-from server.store import alerts, facts, log, outbox, people
+from server.store import alerts, facts, log, mail_kinds, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
+from server.store.mail_kinds import Lists, MailKind
 from server.store.models import Game, GameStatus, Mail, MailStatus, Person, Seat
 from server.store.statements import AnyMail
 
@@ -102,7 +103,9 @@ def lock_games(session: Session, mail: AnyMail) -> dict[str, Game]:
     transactions could wait for each other.
     """
     games = (
-        {game_id for game_id, _, _ in play.turns_in_digest(session, mail)} if mail.kind == "digest" else set()
+        {game_id for game_id, _, _ in play.turns_in_digest(session, mail)}
+        if mail_kinds.of(mail.kind).lists is Lists.DIGEST_TURNS
+        else set()
     )
     games |= {mail.game_id} if mail.game_id else set()
     found = {game_id: log.lock_game(session, game_id) for game_id in sorted(games)}
@@ -136,7 +139,7 @@ def delivery_failed(
     if lasting or person.unreachable is None or person.retry_at is not None:
         person.unreachable, person.retry_at = why, None if lasting else now + RETRY_AFTER
         person.lost_at = person.lost_at or now
-    if mail.kind == "digest":
+    if mail_kinds.of(mail.kind).lists is Lists.DIGEST_TURNS:
         _stop_digest_turns(session, games, mail, person, why, now, bounced)
     stopped = play.mail_failed(session, mail, why, now, bounced=bounced)
     if game is None:
@@ -144,7 +147,7 @@ def delivery_failed(
     if cause != "ours" and not causes.is_full(str(diagnostic)):
         fact = Fact("address_refused" if lasting else "address_silent", {"said": why})
         alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
-    if mail.kind != "refused" and game.status != GameStatus.CANCELLED:
+    if mail_kinds.of(mail.kind).failure_reported and game.status != GameStatus.CANCELLED:
         _notify(session, game, mail, person, why, stopped, now)
 
 
@@ -167,7 +170,7 @@ def delivery_withheld(
     """
     person = session.get_one(Person, mail.person_id)
     game = games.get(mail.game_id) if mail.game_id else None
-    if mail.kind == "digest":
+    if mail_kinds.of(mail.kind).lists is Lists.DIGEST_TURNS:
         _stop_digest_turns(session, games, mail, person, reason, now, bounced=True)
     stopped = play.mail_failed(session, mail, reason, now, bounced=True)
     if game is None or not stopped:
@@ -239,9 +242,10 @@ def _was_there_since(session: Session, games: Collection[str], mail: Mail) -> bo
 
 def _has_newer_copy(session: Session, mail: AnyMail) -> bool:
     """Whether a newer copy of a turn's mail was sent or waits: then the address has been confirmed since."""
-    copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
+    first = Mail.kind.in_(mail_kinds.FIRST_ABOUT_A_TURN)
+    copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, first)
     newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != MailStatus.DROPPED)
-    return mail.kind in ("turn", "remind") and session.scalar(newer.limit(1)) is not None
+    return mail_kinds.of(mail.kind).about_turn and session.scalar(newer.limit(1)) is not None
 
 
 def mark_reachable(person_id: int, now: datetime, *, proven: bool = True) -> bool:
@@ -364,7 +368,7 @@ def _notify(
         outbox.enqueue(
             session,
             key=f"refused:{mail.id}:{int(mail.created_at.timestamp())}:{game.id}:{reader}",
-            kind="refused",
+            kind=MailKind.REFUSED,
             person_id=reader,
             now=now,
             game_id=game.id,

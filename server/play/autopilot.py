@@ -15,6 +15,7 @@ from byzanz.record import Cause
 from server.play.game import Table, change_tenure
 from server.store import alerts, log, people
 from server.store.facts import MISSED, NOBODY, Fact
+from server.store.mail_kinds import MailKind
 from server.store.statements import AnyGame, SeatRow
 
 MOST_MISSED = 2
@@ -113,7 +114,7 @@ def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, 
     for reader in people.organiser_and_moderators(table.session, game) - {seat.person_id}:
         key = f"vacant:{game.id}:{seat.person_id}:{why}:{now:%Y-%m-%d}:{reader}"
         table.mail(
-            "vacant", key, reader, now, details={"name": seat.name, "why": "erased" if erased else why}
+            MailKind.VACANT, key, reader, now, details={"name": seat.name, "why": "erased" if erased else why}
         )
 
 

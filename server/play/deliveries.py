@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from byzanz.record import Cause
 from server.play import positions, running, turns
 from server.play.game import Table, lock
-from server.store import facts, outbox, statements
+from server.store import facts, mail_kinds, outbox, statements
 from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
@@ -69,7 +69,8 @@ def mail_accepted(session: Session, mail: AnyMail, times: turns.Times, now: date
 
 def mail_dropped(session: Session, mail: AnyMail, now: datetime) -> None:
     """Start the clock of a turn whose player wants no email about it, because none will ever start it."""
-    if mail.kind != "turn" or mail.game_id is None:
+    kind = mail_kinds.of(mail.kind)
+    if not (kind.about_turn and kind.starts_clocks) or mail.game_id is None:
         return
     with running.in_hand(session, mail.game_id, now) as table:
         turn = _turn_of(table, mail)
@@ -87,7 +88,7 @@ def mail_failed(session: Session, mail: AnyMail, why: Fact, now: datetime, *, bo
     Returns:
         Whether the clock stands still.
     """
-    if mail.game_id is None or mail.kind not in ("turn", "remind"):
+    if mail.game_id is None or not mail_kinds.of(mail.kind).about_turn:
         return False
     with running.in_hand(session, mail.game_id, now) as table:
         turn = _turn_of(table, mail)

@@ -23,6 +23,7 @@ from server.play.running import quarantine_if_broken
 from server.store import links, log, people
 from server.store.engine import transaction
 from server.store.facts import Fact
+from server.store.mail_kinds import MailKind
 from server.store.models import Entry, GameStatus, ModeratorAction, Turn
 from server.store.statements import AnyGame, SeatRow
 from server.validation import whole_number
@@ -169,7 +170,7 @@ def switch(table: Table, position: Position, act: Act) -> int:
             game.change_tenure(table, seat, seq)
     else:
         seat.autopilot = True
-        _mail_holder(table, seat, "autopilot", act, seq, {"reason": act.reason})
+        _mail_holder(table, seat, MailKind.AUTOPILOT, act, seq, {"reason": act.reason})
     running.advance(table, position, position.state, act.now)
     return seq
 
@@ -198,10 +199,12 @@ def replace(table: Table, position: Position, act: Act) -> int:
     game.change_tenure(table, seat, seq)
     if former is not None:
         details = {"by": seat.name, "reason": act.reason}
-        table.mail("former", f"former:{table.game.id}:{seq}", former, act.now, seq=seq, details=details)
+        table.mail(
+            MailKind.FORMER, f"former:{table.game.id}:{seq}", former, act.now, seq=seq, details=details
+        )
     running.advance(table, position, position.state, act.now, restart=frozenset({seat.seat}))
     if seat.person_id is not None:
-        _mail_holder(table, seat, "replaced", act, seq, {"by": act.by})
+        _mail_holder(table, seat, MailKind.REPLACED, act, seq, {"by": act.by})
     return seq
 
 
@@ -228,7 +231,7 @@ def link(table: Table, position: Position, act: Act) -> int:
     if not act.keep_link:
         links.revoke(table.session, seat.person_id, table.game.id, act.now)
     seq = record_only(table, position, act, seat.seat)
-    _mail_holder(table, seat, "fresh", act, seq, {"reason": act.reason})
+    _mail_holder(table, seat, MailKind.FRESH, act, seq, {"reason": act.reason})
     return seq
 
 
@@ -475,5 +478,5 @@ def moderate(
         # These acts send that seat an email of their own.
         own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
         left_out = int(words[1]) if own else None
-        running.mail_table(table, "act", f"act:{game_id}:{seq}", now, seq=seq, leave_out=left_out)
+        running.mail_table(table, MailKind.ACT, f"act:{game_id}:{seq}", now, seq=seq, leave_out=left_out)
         return seq

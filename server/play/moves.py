@@ -23,6 +23,7 @@ from server.play.running import quarantine_if_broken
 from server.store import log
 from server.store.engine import stamp, transaction
 from server.store.facts import Fact
+from server.store.mail_kinds import MailKind
 from server.store.models import Game, GameStatus, Seat
 
 LOGGER = logging.getLogger(__name__)
@@ -296,7 +297,7 @@ def leave(
         autopilot.request_substitute(table, gone, "left", now, erased=erased is not None)
         if gone.person_id is not None:
             key = f"left:{game_id}:{gone.person_id}:{now:%Y-%m-%d}"  # once a day, however often they leave
-            table.mail("left", key, gone.person_id, now, seat=seat)
+            table.mail(MailKind.LEFT, key, gone.person_id, now, seat=seat)
         running.advance(table, position, position.state, now)
         return True
 

@@ -24,6 +24,7 @@ from server.play.positions import NO_RULES, Broken, NoRules, Position
 from server.store import alerts, log
 from server.store.engine import transaction
 from server.store.facts import Fact
+from server.store.mail_kinds import MailKind
 from server.store.models import Game, GameStatus, LinkPurpose
 from server.store.statements import TurnRow
 
@@ -57,7 +58,7 @@ def mail_turn(
     if not again and settings().mail_domain:
         table.link(LinkPurpose.REPLY, person_id, now, seq=turn.opened_seq)
     key = f"turn:{turn.game_id}:{turn.seat}:{turn.opened_seq}{again}"
-    table.mail("turn", key, person_id, now, seat=turn.seat, seq=turn.opened_seq, delay=delay)
+    table.mail(MailKind.TURN, key, person_id, now, seat=turn.seat, seq=turn.opened_seq, delay=delay)
 
 
 def mail_table(
@@ -216,7 +217,7 @@ def advance(
     if was_running:
         state = settle(table, rules, state, now)
     if was_running and game.paused:  # every player is on autopilot
-        mail_table(table, "act", f"rest:{game.id}:{game.head}", now, seq=game.head)
+        mail_table(table, MailKind.ACT, f"rest:{game.id}:{game.head}", now, seq=game.head)
     outcome = rules.outcome(state)
     told = positions.extended(rules, position.state, position.followed, table.unsaved())
     after = Position(game.id, rules, state, game.head, game.paused, outcome, told)
@@ -241,7 +242,7 @@ def finish(table: Table, outcome: Outcome, now: datetime) -> None:
     turns.close_all(table, now)
     standing_orders.withdraw_all(table, None, Fact("game_over"), now)
     autopilot.clear_alerts(table, now)
-    mail_table(table, "over", f"over:{game.id}", now, seq=game.head)
+    mail_table(table, MailKind.OVER, f"over:{game.id}", now, seq=game.head)
 
 
 # ---- quarantine ----

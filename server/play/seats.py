@@ -20,6 +20,7 @@ from server.play.moderation import Act, Newcomer, has_looked, replace
 from server.play.running import quarantine_if_broken
 from server.store import links, log
 from server.store.engine import parse_stamp, transaction
+from server.store.mail_kinds import MailKind
 from server.store.models import Game, GameStatus, Person, Seat
 from server.store.statements import AnySeat
 
@@ -99,7 +100,7 @@ def take_seat(session: Session, game_id: str, number: int, person: Person, name:
         newcomer = Newcomer(name, person.email)
         act = Act(("!replace", str(number)), "", person.id, now, newcomer, by=Cause.PLAYER)
         seq = replace(table, position, act)
-        running.mail_table(table, "act", f"act:{game_id}:{seq}", now, seq=seq, leave_out=number)
+        running.mail_table(table, MailKind.ACT, f"act:{game_id}:{seq}", now, seq=seq, leave_out=number)
         return seq
 
 

@@ -16,6 +16,7 @@ from server.play.moves import playable_position
 from server.play.running import quarantine_if_broken
 from server.store import facts
 from server.store.engine import reading, transaction
+from server.store.mail_kinds import MailKind
 from server.store.models import Turn
 from server.store.statements import TurnRow
 
@@ -70,7 +71,7 @@ def remind(game_id: str, seat: int, now: datetime) -> bool:
         if person is None or person.cadence != "each":
             return False
         key = f"remind:{game_id}:{seat}:{turn.opened_seq}"
-        table.mail("remind", key, person.id, now, seat=seat, seq=turn.opened_seq)
+        table.mail(MailKind.REMIND_TURN, key, person.id, now, seat=seat, seq=turn.opened_seq)
         return True
 
 
@@ -138,7 +139,7 @@ def _play_fallback(table: Table, seat: int, now: datetime) -> int:
     late.missed += 1
     running.advance(table, position, state, now)
     if late.person_id is not None:
-        kind = "autopilot" if late.autopilot else "timeout"  # one email, also if both happened
+        kind = MailKind.AUTOPILOT if late.autopilot else MailKind.TIMEOUT  # one email, also if both happened
         key = f"{kind}:{table.game.id}:{seat}:{first}"
         table.mail(kind, key, late.person_id, now, seat=seat, seq=first, details={"last": last})
     return first

@@ -29,6 +29,7 @@ from server.i18n import characters
 from server.i18n.characters import Name, isolate_in_text, without_isolates
 from server.play import history
 from server.play.clock import Span
+from server.store import mail_kinds
 
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 
@@ -48,6 +49,7 @@ def init_filters(app: Flask) -> None:
         "decimal": decimal,
         "percent": percent,
         "former": former_names,
+        "mail_label": mail_label,
         "player": player_name,
         "then": as_of_then,
     }
@@ -90,6 +92,11 @@ def former_names(
 def player_name(name: str) -> str:
     """Return a name at a table as its reader sees it: players whose names nobody has kept in the reader's language."""
     return str(gettext("Former player")) if name == FORMER else characters.shown(name)
+
+
+def mail_label(kind: str) -> str:
+    """Return what lists of emails call a kind, to be translated; empty for a kind of a newer version."""
+    return mail_kinds.of(kind).label
 
 
 def as_of_then(

@@ -27,6 +27,7 @@ from server.store import links, log, outbox, people, totals
 from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
+from server.store.mail_kinds import MailKind
 from server.store.models import IncomingMail, LinkPurpose, Mail, Person
 
 # ---- signatures of the trial mail ----
@@ -395,7 +396,7 @@ def _answer(
 ) -> str:
     """Queue the answer to a reply; return what to add to its outcome."""
     since = now - timedelta(days=1)
-    before = outbox.count_queued(session, ("answer",), access.link.person_id, since)
+    before = outbox.count_queued(session, MailKind.ANSWER, access.link.person_id, since)
     if before >= ANSWERS_A_DAY:
         return "; not answered: too many answers today"
     key = f"answer:{row.digest}"
@@ -408,7 +409,7 @@ def _answer(
     outbox.enqueue(
         session,
         key=key,
-        kind="answer",
+        kind=MailKind.ANSWER,
         person_id=access.link.person_id,
         now=now,
         game_id=access.game.id,

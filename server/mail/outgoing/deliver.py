@@ -25,7 +25,7 @@ from server.mail.outgoing.relevance import AddressSuppressed, Outdated, Postpone
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play.positions import NO_RULES
-from server.store import alerts, links, outbox, totals
+from server.store import alerts, links, mail_kinds, outbox, totals
 from server.store.engine import UNAVAILABLE, reading, transaction
 from server.store.facts import Fact
 from server.store.statements import MailRow
@@ -176,7 +176,7 @@ def _write(mail: MailRow, now: datetime) -> ComposedMail:
         held = rows.game.quarantine if rows.game is not None else None
         if held and held.code != NO_RULES:
             raise TemporaryFailure(Fact("quarantined"))
-        if held and mail.kind != "answer":  # an answer needs no rules to say so
+        if held and not mail_kinds.of(mail.kind).answers_email:  # an answer needs no rules to say so
             raise Postponed(now + WITHOUT_RULES)
         found = view.existing_links(session, rows)
         if found is not None:
@@ -194,10 +194,11 @@ def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
             outbox.mark_merged(session, composed.merged, now)
             if (link_id := outbox.details(mail).get("link")) is not None:
                 links.begin_lifetime(session, link_id, now)
-            if mail.kind == "turn" and composed.times is not None:
-                play.mail_accepted(session, mail, composed.times, now)
-            if mail.kind == "digest":
+            kind = mail_kinds.of(mail.kind)
+            if kind.starts_clocks and kind.lists:
                 digest.start_clocks(session, mail, composed.turns, now)
+            elif kind.starts_clocks and composed.times is not None:
+                play.mail_accepted(session, mail, composed.times, now)
             alerts.clear(session, (_late_key(mail), "mail-settings"), now)
     if first:
         totals.count("mail_out:dropped", len(composed.merged))

@@ -25,7 +25,8 @@ from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, lengths, positions, standing_orders, turns
 from server.play.game import Table
-from server.store import facts, links, log, mail_kinds, outbox
+from server.store import facts, links, log, outbox
+from server.store.mail_kinds import Content, Lists, Reader, Stop, TurnOf
 from server.store.models import Game, Link, LinkPurpose, Person, Rematch, Seat, SeatStatus
 from server.store.statements import AnyGame, AnyMail, AnyPerson, LinkRow
 
@@ -81,35 +82,13 @@ def _game_before(session: Session, rows: MailRows) -> str | None:
 
 # ---- links ----
 
-PURPOSES: dict[str, LinkPurpose] = {
-    "turn": LinkPurpose.SEAT,
-    "remind": LinkPurpose.SEAT,
-    "timeout": LinkPurpose.SEAT,
-    "over": LinkPurpose.SEAT,
-    "act": LinkPurpose.SEAT,
-    "replaced": LinkPurpose.SEAT,
-    "autopilot": LinkPurpose.SEAT,
-    "left": LinkPurpose.SEAT,
-    "invite": LinkPurpose.INVITE,
-    "nudge": LinkPurpose.INVITE,
-    "confirm": LinkPurpose.ORGANISE,
-    "answered": LinkPurpose.ORGANISE,
-    "open_table": LinkPurpose.ORGANISE,
-    "answer": LinkPurpose.SEAT,
-    "talk": LinkPurpose.SEAT,
-}
-"""Which of its reader's links each kind of mail carries."""
-
-
-STOPS: dict[mail_kinds.Stop, LinkPurpose] = {
-    "all": LinkPurpose.STOP,
-    "invitations": LinkPurpose.NOINVITE,
-    "players": LinkPurpose.NOPLAYERS,
-    "open tables": LinkPurpose.WISH,
+STOPS = {
+    Stop.ALL: LinkPurpose.STOP,
+    Stop.INVITATIONS: LinkPurpose.NOINVITE,
+    Stop.PLAYERS: LinkPurpose.NOPLAYERS,
+    Stop.OPEN_TABLES: LinkPurpose.WISH,
 }
 """The links that stop more than the mails of a game, by what they stop."""
-FAREWELLS = frozenset({"cancelled", "former"})
-"""What people without a seat in a game get is the last mail about it; only an invitation could follow."""
 STOP_TALK = "?do=talk"
 """What is added to the link that stops a game's emails, so that it stops only emails about table talk alone."""
 
@@ -167,7 +146,7 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
         used = session.get(Link, given["reply"])  # to which the mail came
         found |= {"reply": used} if used is not None and used.revoked_at is None else {}
     reply = links.reply_address(found.pop("reply")) if "reply" in found else None
-    only_talk = rows.mail.kind == "talk"
+    only_talk = rows.kind.stop is Stop.TALK
     stop = links.stop_address(found["stop"], talk=only_talk) if "stop" in found else None
     stops_all = wanted.get("stop") == STOP_ALL
     urls = {place: links.url(link) for place, link in found.items()}
@@ -181,7 +160,7 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
     mail, game, given = rows.mail, rows.game, outbox.details(rows.mail)
     listed = digest.listed_turns(session, mail.kind, rows.person.id)
     wanted: dict[str, Wanted] = {each.id: (LinkPurpose.SEAT, each.id, None) for each, _, _ in listed}
-    if mail.kind == "held":
+    if rows.kind.lists is Lists.INVITATIONS:
         wanted = {
             each.id: (LinkPurpose.INVITE, each.id, None)
             for each in relevance.held_games(session, rows.person.id)
@@ -191,13 +170,13 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
         wanted["stop"] = stop
     if game is None:
         return wanted
-    purpose = given.get("purpose", LinkPurpose.SEAT) if mail.kind == "fresh" else PURPOSES.get(mail.kind)
-    if mail.kind in relevance.ABOUT_OTHERS and rows.person.id == game.organiser_id:
-        purpose = LinkPurpose.ORGANISE
+    purpose = given.get("purpose", rows.kind.link)
+    if rows.kind.to is Reader.IN_CHARGE and rows.person.id != game.organiser_id:
+        purpose = None
     if purpose is not None:
         wanted["link"] = (purpose, game.id, None)
     if rows.seat is not None:
-        if (mail.kind == "talk" or given.get("talk")) and settings().mail_domain:
+        if (rows.kind.stop is Stop.TALK or given.get("talk")) and settings().mail_domain:
             wanted["reply"] = (LinkPurpose.TALK, game.id, None)
         elif rows.turn is not None and settings().mail_domain:
             wanted["reply"] = (LinkPurpose.REPLY, game.id, rows.turn.opened_seq)
@@ -206,10 +185,10 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
 
 def _wanted_stop(rows: MailRows) -> Wanted | None:
     """Return the link with which a reader unsubscribes: from what the kind of mail names, or from a game."""
-    kind, stop = rows.mail.kind, mail_kinds.of(rows.mail.kind).stop
+    stop = rows.kind.stop
     if stop in STOPS:
         return (STOPS[stop], None, None)
-    if rows.game is not None and (rows.seat is not None or kind in FAREWELLS):
+    if rows.game is not None and (rows.seat is not None or rows.kind.farewell):
         return (LinkPurpose.STOP, rows.game.id, None)
     return STOP_ALL if stop else None
 
@@ -230,7 +209,7 @@ def turn_times(session: Session, rows: MailRows, now: datetime) -> turns.Times |
     """Return the turn's deadlines: as if a turn mail were accepted now, else as its clock runs."""
     if rows.turn is None or rows.game is None:
         return None
-    if rows.turn.started_at is None and rows.mail.kind != "answer":
+    if rows.turn.started_at is None and rows.kind.turn is TurnOf.MAIL:
         return turns.times_if_started(rows.game, rows.turn, now)
     return turns.times(session, rows.game, rows.turn)
 
@@ -263,12 +242,16 @@ def template_context(
             move: f"{mail_links.link}?{urlencode({'move': move, 'at': context['at']})}"
             for move in linked(context["examples"], context["fallback"])
         }
-    if rows.mail.kind == "answer":
+    if rows.kind.content is Content.ANSWER:
         context |= _answer_context(session, rows)
-    if rows.mail.kind == "over" and rows.game is not None and context["result"]["reason"] != "abandoned":
+    if (
+        rows.kind.content is Content.ENDING
+        and rows.game is not None
+        and context["result"]["reason"] != "abandoned"
+    ):
         moments = history.load(session, rows.game, PUBLIC)
         context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
-    elif rows.mail.kind == "wish":
+    elif rows.kind.content is Content.TABLES:
         context["tables"] = _wished_tables(session, rows)
     elif "until" in context["details"]:
         context["until"] = datetime.fromisoformat(context["details"]["until"])
@@ -283,19 +266,20 @@ def _merged(
 ) -> dict[str, Any]:
     """Return the entries that a mail and those merged into it are about, and the ids of the merged mails."""
     merged, mail = relevance.mergeable(rows), rows.mail
-    if mail.kind == "turn":  # it does not contain the news of entries that it leaves out
+    if rows.kind.about_turn:  # it does not contain the news of entries that it leaves out
         first = context["entries"][0].seq if context["entries"] else mail.seq
         merged = [
-            other for other in merged if other.kind == "talk" or (other.seq and first and other.seq >= first)
+            other for other in merged if talk.is_talk(other) or (other.seq and first and other.seq >= first)
         ]
     more: dict[str, Any] = {"merged": tuple(other.id for other in merged), "merged_mails": merged}
-    if mail.kind == "held":
+    content = rows.kind.content
+    if content is Content.HELD:
         more |= {"game": "", "title": "", "invitations": _held_invitations(session, rows, mail_links.seats)}
-    elif mail.kind == "answered":
+    elif content is Content.ANSWERS:
         more["answers"] = [_details(other) for other in (*merged, mail)]
-    elif rows.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
+    elif rows.game is not None and content in (Content.ENTRIES, Content.ENDING):
         more["entries"] = []
-        for other in merged if mail.kind == "over" else (*merged, mail):
+        for other in merged if content is Content.ENDING else (*merged, mail):
             if other.seq is not None:
                 last = outbox.details(other).get("last", other.seq)
                 more["entries"] += _entries(session, rows.game, other.seat, other.seq - 1, last)
@@ -339,7 +323,7 @@ def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
 
 def _details(mail: AnyMail) -> dict[str, Any]:
     details = outbox.details(mail)
-    if mail.kind == "refused" and isinstance(details.get("error"), dict):  # an older version kept a text
+    if isinstance(details.get("error"), dict):  # an older version kept a text
         details["error"] = facts.sentence(facts.read(details["error"]))
     if "again" in details:
         details["again"] = datetime.fromisoformat(details["again"])
@@ -368,9 +352,9 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "others": sum(seat.bot is None for seat in table.seats) > 1,
     } | (
         invitation(session, rows, table)
-        if rows.mail.kind in ("invite", "nudge")
+        if rows.kind.content is Content.INVITATION
         else ending(table, result["scores"])
-        if rows.mail.kind == "over" and result
+        if rows.kind.content is Content.ENDING and result
         else {}
     )
 

@@ -24,7 +24,7 @@ from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name
 from server.mail import subscriptions
 from server.play import history, lengths, positions
-from server.store import links
+from server.store import links, mail_kinds
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Link, LinkPurpose, Mail, Person, Seat, SeatStatus
 from server.web.http import GAME_ID, csrf, limiter, note_presence, unknown_link
@@ -214,7 +214,7 @@ def _own_invitation(session: Session, game: Game) -> str | None:
 
 def _mails(session: Session, game: Game) -> dict[int, Mail]:
     """Return the newest invitation or reminder of each person."""
-    about = (Mail.game_id == game.id, Mail.kind.in_(notify.INVITATIONS))
+    about = (Mail.game_id == game.id, Mail.kind.in_(mail_kinds.INVITATIONS))
     return {mail.person_id: mail for mail in session.scalars(select(Mail).where(*about).order_by(Mail.id))}
 
 
