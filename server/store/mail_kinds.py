@@ -1,6 +1,6 @@
 """The kinds of emails: one declaration for each, with everything that other code asks about a kind.
 
-A new email is a declaration here, a template `templates/mail/KIND.txt`, and a call that queues it. No other code names
+A new email is a declaration here, a template `templates/mail/KIND.html`, and a call that queues it. No other code names
 a kind (tests/server/store/test_mail_kinds.py): it asks the declaration, and queries ask the tuples at the end.
 """
 

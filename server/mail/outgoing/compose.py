@@ -21,6 +21,7 @@ from server.config import settings
 from server.i18n import N_
 from server.mail import deliverability
 from server.mail.outgoing import digest, smtp, view
+from server.mail.outgoing.blocks import TextBlocks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import Message
 from server.mail.outgoing.view import MailLinks
@@ -32,6 +33,7 @@ from server.store.models import LinkPurpose
 
 INLINER = css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
 
+_BLANK_LINES = re.compile(r"\n{3,}")
 TO_INVITED = N_("Byzanz: an invitation")
 """The subject of emails about a game to people who have not taken a seat there: a stranger may have named the game."""
 
@@ -144,15 +146,17 @@ def subject(rows: MailRows, variables: dict[str, Any]) -> str:
     """
     if rows.kind.subject is not None:
         return one_line(_(rows.kind.subject))
-    if not variables["seated"] and _is_to_invited(rows):
+    if _is_to_invited(rows, variables["seated"]):
         return one_line(_(TO_INVITED))
     # Not translated: the reader may switch languages.
     return f"{one_line(variables['title'])}: {variables['game']}"
 
 
-def _is_to_invited(rows: MailRows) -> bool:
-    """Whether a mail goes to people who were invited, or carries the link of their invitation."""
-    return rows.kind.to is Reader.INVITED or outbox.details(rows.mail).get("purpose") == LinkPurpose.INVITE
+def _is_to_invited(rows: MailRows, seated: bool) -> bool:
+    """Whether the reader of a mail is invited and has no seat yet, or it carries the link of their invitation."""
+    return (rows.kind.to is Reader.INVITED and not seated) or outbox.details(rows.mail).get(
+        "purpose"
+    ) == LinkPurpose.INVITE
 
 
 def message_id(key: str, mark: str = "") -> str:
@@ -170,13 +174,14 @@ def _unique(key: str) -> str:
 
 
 def _render(variables: dict[str, Any]) -> tuple[str, str]:
-    """Render text and HTML; most kinds have only a text template, from whose paragraphs the HTML is made."""
+    """Render text and HTML: a template lists the blocks of a mail, and each form lays them out."""
     environment = current_app.jinja_env
-    rendered = environment.get_template(f"mail/{variables['kind']}.txt").render(variables)
-    text = re.sub(r"\n{3,}", "\n\n", rendered).strip()
-    paragraphs = [block.split("\n") for block in text.split("\n\n")]
-    template = environment.select_template([f"mail/{variables['kind']}.html", "mail/letter.html"])
-    page = template.render(variables, paragraphs=paragraphs)
+    template = environment.get_template(f"mail/{variables['kind']}.html")
+    forms = {"text": TextBlocks(), "html": environment.get_template("mail/blocks.html").module}
+    text, page = (
+        template.render(variables, form=form, layout=f"mail/{form}.html", mail=blocks)
+        for form, blocks in forms.items()
+    )
     # Some mail programs know only the styles of the elements themselves. They make long lines, which are broken between
     # elements, so that the part need not be encoded.
-    return wrapped(text), INLINER.inline(page).replace("> <", ">\n<")
+    return wrapped(_BLANK_LINES.sub("\n\n", text).strip()), INLINER.inline(page).replace("> <", ">\n<")

@@ -206,7 +206,7 @@ def overview_context(
             named.append(play.NamedTurn(game.id, turn.seat, turn.opened_seq, times.due, starts))
     ended = _ended(session, mail, now) if daily else ()
     items.sort(key=lambda item: item["times"].due if item["times"] else NEVER)
-    return {"items": items, "named": tuple(named), "ended": ended}
+    return {"items": items, "named": tuple(named), "ended": ended, "daily": daily}
 
 
 def _ended(session: Session, mail: AnyMail, now: datetime) -> list[dict[str, Any]]:

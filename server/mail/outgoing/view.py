@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from flask_babel import gettext
 from sqlalchemy import select
@@ -20,7 +19,9 @@ from byzanz.rules import PUBLIC
 from server import i18n
 from server.config import settings
 from server.config.zones import zone_of
+from server.i18n import N_
 from server.mail.outgoing import digest, relevance, talk
+from server.mail.outgoing.letters import AnswerMail, EndingMail, InvitationMail, TurnMail
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, lengths, positions, standing_orders, turns
@@ -195,12 +196,13 @@ def _wanted_stop(rows: MailRows) -> Wanted | None:
 
 # ---- the view ----
 
-EXAMPLES = 3
-"""How many example replies a turn mail shows."""
-LONGEST_EXAMPLE = 60
-"""Characters that mail clients leave on one line."""
-LEGAL_MOVES = 40
-"""How many moves a reply to a mail lists at most; the page has all of them."""
+STOP_LABELS = {
+    Stop.INVITATIONS: N_("Never send me invitations:"),
+    Stop.OPEN_TABLES: N_("No more emails about open tables:"),
+    Stop.PLAYERS: N_("No more emails about players of your games:"),
+    Stop.TALK: N_("Get table talk only in the emails about your turns:"),
+}
+"""What stands above the link to unsubscribe, unless it stops the emails of a game, or all."""
 LOG_LINES = 40
 """How many log entries one mail shows at most; the page has all of them."""
 
@@ -226,7 +228,7 @@ def template_context(
         "link": mail_links.link,
         "late": rows.late,
         "stop": mail_links.stop,
-        "stops_all": mail_links.stops_all,
+        "stop_label": _stop_label(rows, mail_links),
         "reply": mail_links.reply,
         "base_url": settings().base_url,
         "zone": zone_of(rows.person, rows.game),
@@ -237,28 +239,56 @@ def template_context(
         context |= _game_context(session, rows, rows.table)
     if rows.turn is not None and rows.table is not None:
         context |= _turn_context(session, rows.table, rows.turn.seat)
-        context["examples"] = examples(context["moves"], context["fallback"])
-        context["chosen"] = {
-            move: f"{mail_links.link}?{urlencode({'move': move, 'at': context['at']})}"
-            for move in linked(context["examples"], context["fallback"])
-        }
-    if rows.kind.content is Content.ANSWER:
-        context |= _answer_context(session, rows)
-    if (
-        rows.kind.content is Content.ENDING
-        and rows.game is not None
-        and context["result"]["reason"] != "abandoned"
-    ):
-        moments = history.load(session, rows.game, PUBLIC)
-        context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
-    elif rows.kind.content is Content.TABLES:
-        context["tables"] = _wished_tables(session, rows)
-    elif "until" in context["details"]:
+    build = BUILDERS[rows.kind.content]
+    context |= build(session, rows, context) if build is not None else {}
+    if "until" in context["details"]:
         context["until"] = datetime.fromisoformat(context["details"]["until"])
     context |= _merged(session, rows, context, mail_links)
     return context | {
         "table_talk": talk.in_mail(session, rows.mail, rows.game, rows.seat, rows.person, context)
     }
+
+
+def _stop_label(rows: MailRows, mail_links: MailLinks) -> str:
+    every = N_("Change or stop these emails:") if mail_links.stops_all else N_("Stop emails about this game:")
+    return str(gettext(STOP_LABELS.get(rows.kind.stop, every) if rows.kind.stop else every))
+
+
+def _turn_mail(_session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the view model of a turn mail; nothing if the turn is over."""
+    shared = ("link", "at", "reply", "missed", "moves", "fallback", "entries", "left_out", "facts", "stopped")
+    given = {name: context[name] for name in shared}
+    return {"turn": TurnMail(reminder=rows.kind.reminder, **given)}
+
+
+def _ending_mail(session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the view model of the mail about the end of a game, and its highlights."""
+    assert rows.table is not None
+    result, told = context["result"], ending(rows.table, context["result"]["scores"])
+    abandoned = result["reason"] == "abandoned"
+    found = [] if abandoned else history.load(session, rows.table.game, PUBLIC).highlights(result["winners"])
+    mail = EndingMail(
+        scores=result["scores"],
+        winners=result["winners"],
+        ranking=told["ranking"],
+        tied=told["tied"],
+        abandoned=abandoned,
+        me=context["me"],
+    )
+    return {"ending": mail, "view": told["view"], "highlights": [it for it, _seq in found]}
+
+
+def _invitation_mail(session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the view model of an invitation, and what else it tells."""
+    assert rows.table is not None
+    told = invitation(session, rows, rows.table)
+    shared = {name: told[name] for name in ("before", "own_game", "company", "message", "statuses", "bots")}
+    mail = InvitationMail(reminder=rows.kind.reminder, names=context["names"], me=context["me"], **shared)
+    return {"invitation": mail} | {name: told[name] for name in ("answer_by", "cuts", "length")}
+
+
+def _tables(session: Session, rows: MailRows, _context: dict[str, Any]) -> dict[str, Any]:
+    return {"tables": _wished_tables(session, rows)}
 
 
 def _merged(
@@ -350,13 +380,7 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "commitment": game.commitment,
         "at": log.marked(f"{game.id}.{game.head}.{game.head_hash[: log.LENGTH]}"),
         "others": sum(seat.bot is None for seat in table.seats) > 1,
-    } | (
-        invitation(session, rows, table)
-        if rows.kind.content is Content.INVITATION
-        else ending(table, result["scores"])
-        if rows.kind.content is Content.ENDING and result
-        else {}
-    )
+    }
 
 
 def person_at(session: Session, table: Table, person_id: int | None) -> AnyPerson | None:
@@ -391,57 +415,28 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
     }
 
 
-def examples(moves: Sequence[str], fallback: str) -> list[str]:
-    """Choose moves that show how to reply by email: one per verb, then any, all short enough for one line.
-
-    Any of a long list would be there for no reason: the shortest stands for all if nothing else is left.
-
-    Args:
-        moves: the legal moves.
-        fallback: the move that is played if no answer comes.
-    """
-    others = [move for move in moves if move != fallback]
-    verbs = {move.partition(" ")[0]: move for move in reversed(others)}
-    spread = [others[0], others[len(others) // 2], others[-1]] if 0 < len(others) < LEGAL_MOVES else []
-    verbs = {verb: move for verb, move in verbs.items() if len(verbs) > 1 or spread}
-    candidates = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
-    return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES] or [_short(moves)]
-
-
-def _short(moves: Sequence[str]) -> str:
-    """Return the shortest move with more than a verb, which shows how to write the others; any if there is none."""
-    return min(moves, key=lambda move: (" " not in move, len(move)))
-
-
-def linked(shown: Sequence[str], fallback: str) -> list[str]:
-    """Return the moves that a turn mail links to: its examples; a fallback too long for them comes first instead.
-
-    Args:
-        shown: the example replies.
-        fallback: the move that is played if no answer comes.
-    """
-    return list(shown) if fallback in shown else [fallback, *(move for move in shown if " " not in move)]
-
-
-def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
-    """Return the result of an incoming mail line by line, and what has happened in the game since."""
+def _answer_mail(session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the view model of the answer to an incoming mail, and what has happened in the game since."""
     given, slug = outbox.details(rows.mail), rows.game.slug if rows.game else ""
     since: list[record.Entry] = []
     seated = rows.seat is not None and rows.seat.status == SeatStatus.SEATED
     if seated and rows.seat and rows.game and rows.mail.seq and not rows.game.quarantine:
         since = _entries(session, rows.game, rows.seat.seat, rows.mail.seq - 1)
-    return {
-        "results": [
+    mail = AnswerMail(
+        lines=[
             line | {"text": one_line(line["text"]), "why": _refusal_text(line, slug)}
             for line in given["lines"]
         ],
-        "fault": _refusal_text(given, slug),
-        "speech": _speech(given.get("words")),
+        fault=_refusal_text(given, slug),
+        speech=_speech(given.get("words")),
+        asked=rows.turn is not None,
+        moves=[*context["moves"], *context["out_of_turn"]] if rows.turn is not None else [],
+    )
+    return {
+        "answer": mail,
         "talk": bool(given.get("talk")),
         "since": since[:LOG_LINES],
         "more": len(since) > LOG_LINES,
-        "asked": rows.turn is not None,
-        "most": LEGAL_MOVES,
     }
 
 
@@ -485,3 +480,19 @@ def _entries(
 
 def _in_one_line(entry: record.Entry) -> record.Entry:
     return replace(entry, note=one_line(facts.translated(entry.note))) if entry.note else entry
+
+
+Builder = Callable[[Session, MailRows, dict[str, Any]], dict[str, Any]]
+BUILDERS: dict[Content, Builder | None] = {
+    Content.DETAILS: None,
+    Content.TURN: _turn_mail,
+    Content.INVITATION: _invitation_mail,
+    Content.HELD: None,
+    Content.OVERVIEW: None,
+    Content.ENTRIES: None,
+    Content.ENDING: _ending_mail,
+    Content.ANSWER: _answer_mail,
+    Content.ANSWERS: None,
+    Content.TABLES: _tables,
+}
+"""For whatever a kind of mail tells, what its template gets besides; None if nothing, or if `_merged` finds it."""

@@ -12,9 +12,9 @@ from sqlalchemy import Index
 
 from server import i18n
 from server.config import TEMPLATES
-from server.mail.outgoing import relevance
+from server.mail.outgoing import relevance, view
 from server.store import mail_kinds
-from server.store.mail_kinds import MailKind, Reader, Requires
+from server.store.mail_kinds import Content, MailKind, Reader, Requires
 from server.store.models import Mail
 from tests.support.folders import ROOT
 from tests.support.mails import BY_THEMSELVES, KINDS
@@ -32,7 +32,7 @@ def missing(kind: str) -> list[str]:
     others = [code for code in i18n.NAMES if code != "en"]
     lacks = {
         "a label": not told.label,
-        "a template": not (TEMPLATES / "mail" / f"{kind}.txt").is_file(),
+        "a template": not (TEMPLATES / "mail" / f"{kind}.html").is_file(),
         "a sample": kind not in {*KINDS, *BY_THEMSELVES},
         "a translation": any(text not in i18n.catalogue(code) for text in texts for code in others),
         "something into which its news can go": set(told.merges_into) - NAMES,
@@ -49,8 +49,9 @@ def test_what_a_kind_lacks_is_found() -> None:
     assert missing("newer") == ["a label", "a template", "a sample"]
 
 
-def test_there_is_a_check_for_all_that_a_kind_can_require() -> None:
+def test_there_is_a_check_for_all_that_a_kind_can_require_and_a_builder_for_all_that_it_can_tell() -> None:
     assert set(relevance.CHECKS) == set(Requires)
+    assert set(view.BUILDERS) == set(Content)
 
 
 def test_a_kind_that_nobody_declared_counts_and_can_be_stopped() -> None:
@@ -79,6 +80,9 @@ QUEUES = {"enqueue", "mail", "mail_table", "_mail", "_mail_holder", "_queue_mail
 LIMITS = {"count_queued", "_may_have_another", "_key"}
 """What those who queue emails ask before: how many of that kind there were, and its key."""
 SQL = re.compile(rf"\bkind\b\s*(?:=|<>|!=|in)\s*\(?\s*'(?:{'|'.join(NAMES)})'", re.IGNORECASE)
+
+TEMPLATE = re.compile(rf"\bkind\b\s*(?:==|!=|in|not in)\s*\(?\s*\"(?:{'|'.join(NAMES)})\"")
+"""A template that asks for a kind; a game has kinds of questions, of which some have such names."""
 
 
 def is_of_kind(node: ast.expr) -> bool:
@@ -152,6 +156,14 @@ def modules() -> list[Path]:
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_module_names_a_kind_but_to_queue_it(path: Path) -> None:
     assert list(names_in(path.read_text())) == []
+
+
+def test_no_template_asks_for_a_kind() -> None:
+    templates = [path for end in ("html", "txt") for path in sorted(TEMPLATES.rglob(f"*.{end}"))]
+    ours = [path for path in templates if "games" not in path.parts]
+    assert [path.name for path in ours if TEMPLATE.search(path.read_text())] == []
+    assert TEMPLATE.search('{% if kind == "remind" %}')
+    assert not TEMPLATE.search('{% if charts.kind == "lines" %}')
 
 
 @pytest.mark.parametrize(
