@@ -93,9 +93,7 @@ def played(session: Session, person_id: int) -> set[str]:
     )
     sits = seats.where(Seat.person_id == person_id, Seat.status == SeatStatus.SEATED)
     sat = select(Tenure.game_id).where(Tenure.person_id == person_id)
-    # Of games from before tenures were kept, only the link tells.
-    opened = select(Link.game_id).where(Link.person_id == person_id, Link.purpose == LinkPurpose.SEAT)
-    return {game_id for game_id in session.scalars(sits.union(sat, opened)) if game_id is not None}
+    return set(session.scalars(sits.union(sat)))
 
 
 def games_of(session: Session, *person_ids: int) -> list[str]:
@@ -252,7 +250,7 @@ def _free(pair: Pair, game: Game, seat: Seat) -> None:
     told = game.status != GameStatus.INVITING or game.organiser_id in (pair.kept.id, pair.other.id)
     if seat.status == SeatStatus.INVITED and not told:
         notify.notify_organiser(pair.session, game, seat, "declined", pair.now)
-    seat.status, seat.name, seat.cut, seat.person_id = SeatStatus.FREE, "", "", None
+    seat.status, seat.stored_name, seat.cut, seat.person_id = SeatStatus.FREE, "", "", None
     seat.invited_at = seat.answered_at = None
     seat.silent = seat.uncut = False
     pair.session.flush()

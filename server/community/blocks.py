@@ -14,9 +14,12 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, delete, false, func, or_, select
 from sqlalchemy.orm import Session
 
+from byzanz.rules import PUBLIC
 from server.errors import InvalidInput, TooMany
+from server.play import names
 from server.store.engine import transaction
 from server.store.models import Block, Game, Person, Seat, SeatStatus
+from server.store.statements import GameRow
 
 MOST = 50
 """People whom one person can block."""
@@ -87,17 +90,18 @@ def listed(session: Session, person_id: int) -> list[Blocked]:
     rows = session.execute(
         query.where(Block.person_id == person_id).order_by(Block.at.desc(), Block.other_id)
     ).all()
-    names = names_of(session, person_id, [row.other_id for row in rows])
-    return [Blocked(row.other_id, names.get(row.other_id) or row.handle or "", row.at) for row in rows]
+    called = names_of(session, person_id, [row.other_id for row in rows])
+    return [Blocked(row.other_id, called.get(row.other_id) or row.handle or "", row.at) for row in rows]
 
 
 def names_of(session: Session, person_id: int, others: Collection[int]) -> dict[int, str]:
     """Return the names of people at the last table where each sat with a person; who never did is left out."""
     mine = select(Seat.game_id).where(Seat.person_id == person_id)
-    query = select(Seat.person_id, Seat.name).join(Game, Game.id == Seat.game_id)
+    query = select(Game, Seat).join(Seat, Game.id == Seat.game_id)
     met = query.where(Seat.person_id.in_(others), Seat.game_id.in_(mine), Game.started_at.is_not(None))
+    tables = session.execute(met.order_by(Game.started_at, Game.id)).unique()
     return {
-        person: name for person, name in session.execute(met.order_by(Game.started_at, Game.id)) if person
+        seat.person_id: names.of(GameRow.of(game), seat, PUBLIC) for game, seat in tables if seat.person_id
     }
 
 

@@ -20,13 +20,16 @@ from sqlalchemy.orm import Session, aliased
 
 from byzanz.bots import BOTS
 from byzanz.games import latest
+from byzanz.rules import PUBLIC
 from server.community import blocks, results
 from server.community.results import Ended
 from server.config import settings
 from server.errors import InvalidInput, TooMany
 from server.i18n.characters import skeleton
+from server.play import names
 from server.store.engine import insert, transaction
 from server.store.models import FormerHandle, Game, Person, Seat, SeatStatus, Standing
+from server.store.statements import GameRow
 from server.validation import SPEAKERS
 
 SHOWN = ("nobody", "met", "all")
@@ -347,8 +350,10 @@ def opponents(session: Session, game_id: str, person_id: int) -> list[Opponent]:
     if seats.pop(person_id, None) is None:
         return []
     shown, blocked = handles_for(session, seats), blocks.blocked_by(session, person_id)
+    game = session.get_one(Game, game_id)
     return [
-        Opponent(seat.seat, seat.name, shown.get(other), other in blocked) for other, seat in seats.items()
+        Opponent(seat.seat, names.of(GameRow.of(game), seat, PUBLIC), shown.get(other), other in blocked)
+        for other, seat in seats.items()
     ]
 
 

@@ -20,11 +20,12 @@ from byzanz import record, umpire
 from byzanz.moves import Question
 from byzanz.record import Cause
 from byzanz.rules import ALL, Rules
-from server.play import clock, history, positions
+from server.play import clock, history
+from server.play.game import Table
 from server.play.positions import Broken, rules_of
 from server.store import log
-from server.store.models import EXCUSED, Absence, Conduct, Game, Outage, Person, Reliability, Tenure
-from server.store.statements import AnyGame
+from server.store.models import EXCUSED, Conduct, Game, Outage, Person, Reliability, Tenure
+from server.store.statements import GameRow
 
 OWN = (Cause.PLAYER, Cause.ORDER)
 """The causes of entries with which a player answers."""
@@ -42,7 +43,7 @@ class Decision:
         since: when the question opened, or opened again after a pause or for a new player.
         at: the time of that entry.
         by: its cause.
-        seconds: of the clock, as the answer's entries keep them, or EXCUSED; None if they are too old to keep any.
+        seconds: of the clock, as the answer's entries keep them, or EXCUSED.
     """
 
     seat: int
@@ -50,7 +51,7 @@ class Decision:
     since: datetime
     at: datetime
     by: str
-    seconds: int | None
+    seconds: int
 
     @property
     def missed(self) -> bool:
@@ -70,17 +71,16 @@ class _Asked:
     question: Question
     since: datetime
     parts: list[record.Entry] = field(default_factory=list)
-    seconds: list[int | None] = field(default_factory=list)
+    seconds: list[int] = field(default_factory=list)
 
     def answered(self, seat: int) -> Decision:
         told = next((part for part in self.parts if part.by in SERVERS), self.parts[-1])
-        kept = [seconds for seconds in self.seconds if seconds is not None]
-        seconds = None if len(kept) < len(self.seconds) else EXCUSED if EXCUSED in kept else sum(kept)
+        seconds = EXCUSED if EXCUSED in self.seconds else sum(self.seconds)
         return Decision(seat, told.seq, self.since, _time(told), told.by, seconds)
 
 
 def of_log(
-    game: AnyGame, seats: int, entries: Sequence[record.Entry], seconds: Mapping[int, int | None]
+    game: GameRow, seats: int, entries: Sequence[record.Entry], seconds: Mapping[int, int]
 ) -> list[Decision]:
     """Return the decisions of a game, in the order in which they were completed.
 
@@ -100,7 +100,7 @@ def of_log(
 
 
 def _read(
-    rules: Rules[Any, Any], state: Any, entries: Sequence[record.Entry], seconds: Mapping[int, int | None]
+    rules: Rules[Any, Any], state: Any, entries: Sequence[record.Entry], seconds: Mapping[int, int]
 ) -> Iterator[Decision]:
     counting = {entry.seq for entry in record.effective(entries)}
     asked: dict[int, _Asked] = {}
@@ -153,15 +153,13 @@ def _time(entry: record.Entry) -> datetime:
 #
 # The time is that of the clock that decides deadlines: from the accepted email on, without the quiet hours, days off
 # and absences that were fixed when the turn opened. The move that ends a turn keeps it, because none of this can be
-# known afterwards. Entries from before that was kept have no time: theirs is counted from the moment at which the
-# question opened, without days off and absences, and with quiet hours; when the email was accepted, and whether one
-# failed, is not known. What the autopilot played then does not count.
+# known afterwards.
 
 MISSED = -1
 """In place of the seconds of a decision that was missed."""
 
 
-def of_game(session: Session, game: Game, held: Sequence[Tenure]) -> list[Conduct]:
+def of_game(table: Table, held: Sequence[Tenure]) -> list[Conduct]:
     """Return how each person answered in a finished game, by person.
 
     Args:
@@ -170,33 +168,30 @@ def of_game(session: Session, game: Game, held: Sequence[Tenure]) -> list[Conduc
     Raises:
         Broken: its log does not replay.
     """
+    session, game = table.session, table.game
     assert game.started_at is not None
-    seats = len(positions.seats_of(session, game.id))
-    entries = history.entries_for(session, game, ALL)
-    made = of_log(game, seats, entries, log.seconds(session, game.id))
+    entries = history.entries_for(table, ALL)
+    made = of_log(game, len(table.seats), entries, log.seconds(session, game.id))
     stops = _outages(session, game)
     counting = [each for each in made if _counts(each, stops)]
     people = sorted({tenure.person_id for tenure in held if tenure.person_id is not None})
-    return [_of_person(session, game, person_id, held, counting) for person_id in people]
+    return [_of_person(game, person_id, held, counting) for person_id in people]
 
 
-def _outages(session: Session, game: Game) -> list[clock.Span]:
+def _outages(session: Session, game: GameRow) -> list[clock.Span]:
     inside = select(Outage).where(Outage.to_at > game.started_at, Outage.from_at < game.ended_at)
     return [(row.from_at, row.to_at) for row in session.scalars(inside)]
 
 
 def _counts(made: Decision, stops: Sequence[clock.Span]) -> bool:
-    if made.seconds == EXCUSED or (made.seconds is None and made.by == Cause.AUTOPILOT):
-        return False
-    return not any(start < made.at and made.since < end for start, end in stops)
+    return made.seconds != EXCUSED and not any(start < made.at and made.since < end for start, end in stops)
 
 
 def _of_person(
-    session: Session, game: Game, person_id: int, held: Sequence[Tenure], counting: Sequence[Decision]
+    game: GameRow, person_id: int, held: Sequence[Tenure], counting: Sequence[Decision]
 ) -> Conduct:
     own = [tenure for tenure in held if tenure.person_id == person_id]
     answered = [made for made in counting if any(_covers(tenure, made) for tenure in own)]
-    hours = _hours(session, game, person_id) if any(made.seconds is None for made in answered) else None
     stayed = any(tenure.to_seq is None for tenure in own)
     assert game.ended_at is not None
     return Conduct(
@@ -205,29 +200,15 @@ def _of_person(
         ended_at=game.ended_at,
         abandoned=not stayed,
         substitute=stayed and min(tenure.from_seq for tenure in own) > 0,
-        answers=json.dumps([[made.seq, _seconds(made, hours)] for made in answered], separators=(",", ":")),
+        answers=json.dumps(
+            [[made.seq, MISSED if made.missed else made.seconds] for made in answered], separators=(",", ":")
+        ),
     )
 
 
 def _covers(tenure: Tenure, made: Decision) -> bool:
     ended = tenure.to_seq is not None and made.seq >= tenure.to_seq
     return tenure.seat == made.seat and tenure.from_seq <= made.seq and not ended
-
-
-def _hours(session: Session, game: Game, person_id: int) -> clock.Hours:
-    """Return what is still known of the times that a person's clocks left out."""
-    away = select(Absence).where(Absence.person_id == person_id).order_by(Absence.from_at)
-    absences = tuple((row.from_at, row.to_at) for row in session.scalars(away))
-    return clock.Hours(table_zone=game.time_zone, days_off=game.days_off, absences=absences)
-
-
-def _seconds(made: Decision, hours: clock.Hours | None) -> int:
-    if made.missed:
-        return MISSED
-    if made.seconds is not None:
-        return made.seconds
-    assert hours is not None
-    return max(0, int(clock.counted(made.since, made.at, hours=hours)))
 
 
 # ---- what others are told ----

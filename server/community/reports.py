@@ -12,12 +12,13 @@ from sqlalchemy.orm import Session
 from server import play
 from server.community import talk
 from server.errors import BadRequest, Closed, InvalidInput, TooMany
-from server.play import powers
+from server.play import names, powers
 from server.play.powers import Asker
 from server.store import alerts
 from server.store.engine import transaction
 from server.store.facts import Fact
 from server.store.models import Alert, Game, Person, Seat, Word
+from server.store.statements import GameRow
 from server.validation import whole_number
 
 A_DAY = 10
@@ -78,18 +79,21 @@ def heard(session: Session, game_id: str, upto: datetime, most: int) -> list[Hea
     Args:
         upto: the time of the look.
     """
-    query = select(Word, Seat.name, Person.name, Seat.person_id).join(Person, Person.id == Word.person_id)
+    game = session.get_one(Game, game_id)
+    query = select(Word, Seat, Person.name).join(Person, Person.id == Word.person_id)
     query = query.join(Seat, (Seat.game_id == Word.game_id) & (Seat.seat == Word.seat))
     query = query.where(Word.game_id == game_id, Word.at <= upto).order_by(Word.number.desc()).limit(most)
     return [
         Heard(
             number=word.number,
-            name=seat_name if holder == word.person_id else person_name,
+            name=names.of(GameRow.of(game), seat, names.MODERATOR)
+            if seat.person_id == word.person_id
+            else person_name,
             text=word.text,
             at=word.at,
             hidden_why=word.hidden_why if word.hidden_at else None,
         )
-        for word, seat_name, person_name, holder in reversed(session.execute(query).all())
+        for word, seat, person_name in reversed(session.execute(query).unique().all())
     ]
 
 
@@ -133,7 +137,8 @@ def set_talk(
     play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=warned)
     with transaction(game_id) as session:
         by = Asker(moderator_id, reason.strip(), warned)  # the note was taken with it
-        play.lock_game(session, game_id).talk = allowed
+        with play.in_hand(session, game_id, now) as table:
+            table.game.talk = allowed
         powers.use(session, "open" if allowed else "close", by, now, game_id=game_id, longest=None)
 
 
@@ -206,6 +211,6 @@ def purge(now: datetime) -> int:
     return len(found)
 
 
-def count(session: Session, game: Game) -> int:
+def count(session: Session, game_id: str) -> int:
     """Return how much is said at a table, without reading it."""
-    return session.scalar(select(func.count()).select_from(Word).where(Word.game_id == game.id)) or 0
+    return session.scalar(select(func.count()).select_from(Word).where(Word.game_id == game_id)) or 0

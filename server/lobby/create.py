@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import chance
@@ -17,7 +17,7 @@ from server.community import reliability
 from server.errors import Closed, NoSuchLink
 from server.lobby import notify
 from server.lobby.settings import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clean_time_control
-from server.play import positions
+from server.play import names, positions
 from server.store import links, networks, people
 from server.store.engine import transaction
 from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat, SeatStatus
@@ -100,8 +100,8 @@ def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None
     Args:
         taken: the names at the table.
     """
-    seat.name = validation.unique_name(bot_name(kind, taken), taken)
-    seat.bot, seat.cut, seat.status = kind, seat.name, SeatStatus.SEATED
+    seat.stored_name = seat.cut = validation.unique_name(bot_name(kind, taken), taken)
+    seat.bot, seat.status = kind, SeatStatus.SEATED
     seat.person_id, seat.uncut, seat.answered_at = None, False, now
 
 
@@ -140,8 +140,8 @@ def check_name_free(session: Session, seat: Seat, name: str) -> None:
     Raises:
         InvalidInput: somebody has.
     """
-    others = positions.seats_of(session, seat.game_id)
-    if validation.is_taken(name, [other.name for other in others if other.seat != seat.seat and other.name]):
+    others = [other for other in positions.seats_of(session, seat.game_id) if other.seat != seat.seat]
+    if validation.is_taken(name, names.taken(others)):
         raise errors.InvalidInput(
             "Another player at this table is already called %(name)s.", field="name", name=name
         )
@@ -160,13 +160,12 @@ def shuffle_seats(session: Session, game: Game) -> None:
 def renumber(session: Session, game: Game, order: Sequence[int]) -> None:
     """Number the seats of a locked game from 0, in this order of all their present numbers."""
     session.flush()
+    seats = {seat.seat: seat for seat in positions.seats_of(session, game.id)}
     aside = 1 + max(order)  # each moves to a number that is free
-    for number, seat in [(aside + n, seat) for n, seat in enumerate(order)] + [
-        (n, aside + n) for n in range(len(order))
-    ]:
-        move = update(Seat).where(Seat.game_id == game.id, Seat.seat == seat).values(seat=number)
-        session.execute(move, execution_options={"synchronize_session": False})
-    session.expire_all()
+    for start in (aside, 0):
+        for number, former in enumerate(order, start):
+            seats[former].seat = number
+        session.flush()
 
 
 # ---- the game ----
@@ -319,15 +318,19 @@ def _seats(request: GameRequest, game: Game, persons: Mapping[str, Person], now:
         taken.append(validation.unique_name(guest.name, taken))
         person_id = persons[guest.address].id
         yield Seat(
-            game_id=game.id, seat=number, name=taken[-1], status=SeatStatus.INVITED, person_id=person_id
+            game_id=game.id,
+            seat=number,
+            stored_name=taken[-1],
+            status=SeatStatus.INVITED,
+            person_id=person_id,
         )
     for number, kind in enumerate(request.bots, len(request.guests)):
-        seat = Seat(game_id=game.id, seat=number, name="", status=SeatStatus.FREE)
+        seat = Seat(game_id=game.id, seat=number, stored_name="", status=SeatStatus.FREE)
         seat_bot(seat, kind, taken, now)
-        taken.append(seat.name)
+        taken += names.taken([seat])
         yield seat
     for number in range(len(taken), len(taken) + request.free):
-        yield Seat(game_id=game.id, seat=number, name="", status=SeatStatus.FREE)
+        yield Seat(game_id=game.id, seat=number, stored_name="", status=SeatStatus.FREE)
 
 
 def confirm_game(
@@ -387,7 +390,7 @@ def _send_invitations(session: Session, game: Game, host: Person, cut: str, now:
             notify.invite(session, seat, now)
         else:
             check_name_free(session, seat, host.name)
-            seat.name = host.name
+            seat.stored_name = host.name
             seat_person(session, game, seat, cut, now)
     game.status = GameStatus.INVITING
     notify.begin_if_full(session, game, now)

@@ -13,12 +13,13 @@ from server.errors import Closed, NoSuchLink, Refused, TooMany
 from server.lobby import create, notify
 from server.lobby.create import GameRequest, create_rows, learn_name, seat_person
 from server.lobby.settings import ONE_DAY
-from server.play import positions
+from server.play import names, positions
 from server.store import links, networks, outbox, people
 from server.store.engine import reading, transaction
 from server.store.mail_kinds import MailKind
 from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat
 from server.store.networks import HOUR, Caused, Limits
+from server.store.statements import GameRow
 from server.validation import Guest
 
 LOGGER = logging.getLogger(__name__)
@@ -156,15 +157,13 @@ def keep(token: str, name: str, now: datetime, language: str | None = None) -> s
         kept = seat_url(session, game, person)
         if kept is not None:
             return kept
-        others = [seat.name for seat in positions.seats_of(session, game.id) if seat.bot]
+        others = names.taken(seat for seat in positions.seats_of(session, game.id) if seat.bot)
         person.accepted, person.language = True, person.language or language
         learn_name(person, name)
         session.flush()
         play.keep_trial(session, game.id, person, validation.unique_name(name, others), now)
-        for purpose in notify.EVERY_MAIL:
-            links.link_for(session, purpose, person.id, game.id, now)
-        session.expire_all()
-        return seat_url(session, game, person) or ""
+        made = [links.link_for(session, purpose, person.id, game.id, now) for purpose in notify.EVERY_MAIL]
+        return links.url(made[0])
 
 
 def keep_own(game_id: str, now: datetime) -> None:
@@ -174,13 +173,14 @@ def keep_own(game_id: str, now: datetime) -> None:
         Closed: it belongs to a visitor without an address.
     """
     with transaction() as session:
-        if not play.lock_game(session, game_id).trial:
+        game = play.lock_game(session, game_id)
+        if not game.trial:
             return
         own = next(seat for seat in positions.seats_of(session, game_id) if seat.person_id is not None)
         person = session.get_one(Person, own.person_id)
         if person.email is None:
             raise Closed("Enter your email address to keep this game.")
-        play.keep_trial(session, game_id, person, own.name, now)
+        play.keep_trial(session, game_id, person, names.of(GameRow.of(game), own, own.seat), now)
         for purpose in notify.EVERY_MAIL:
             links.link_for(session, purpose, person.id, game_id, now)
 

@@ -143,7 +143,7 @@ def _checked(copy: Path, named: Path) -> str:
         if faults:
             raise ConfigError(f"{named} is damaged: {' '.join(faults[0].split())}")
         revision = str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
-    migrate.refuse_newer(revision)
+    migrate.refuse_unknown(revision)
     return revision
 
 

@@ -3,7 +3,7 @@ pauses, quarantines and ends games.
 
 Functions that take a session work in the transaction of their caller, under the lock of the game. Every other function
 is one transaction of its own: it locks the game, looks again whether what it was asked still holds, and commits the
-entries, the snapshot, the turns and the mails together.
+entries, the snapshot and the turns together, with what `events` let others add.
 
 Other packages change games through the names below, and read them through `history`, `lengths`,
 `positions`, `turns`, `clock` and `autopilot`.
@@ -14,6 +14,7 @@ from __future__ import annotations
 from server.play.deliveries import (
     LATEST_DIGEST,
     NamedTurn,
+    TurnKey,
     address_works,
     digest_accepted,
     digest_failed,
@@ -28,7 +29,6 @@ from server.play.deliveries import (
     mail_failed,
     mail_switched_off,
     turns_for_digest,
-    turns_in_digest,
 )
 from server.play.moderation import moderate
 from server.play.moves import (
@@ -53,7 +53,7 @@ from server.play.orders import (
     preview_order,
     withdraw_order,
 )
-from server.play.running import hold_or_release, lock_game, quarantine, quarantine_if_faulty
+from server.play.running import hold_or_release, in_hand, lock_game, quarantine, quarantine_if_faulty
 from server.play.seats import (
     absent_since,
     end_trial,
@@ -77,6 +77,7 @@ __all__ = [
     "OrderPreview",
     "OrderResult",
     "Receipt",
+    "TurnKey",
     "absent_since",
     "address_works",
     "begin",
@@ -91,6 +92,7 @@ __all__ = [
     "give_up",
     "has_stopped_turns",
     "hold_or_release",
+    "in_hand",
     "keep_trial",
     "leave",
     "lock_game",
@@ -116,7 +118,6 @@ __all__ = [
     "take_seat",
     "time_out",
     "turns_for_digest",
-    "turns_in_digest",
     "withdraw_offer",
     "withdraw_order",
 ]

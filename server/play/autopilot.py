@@ -12,11 +12,11 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from byzanz.record import Cause
+from server.play import events, names
 from server.play.game import Table, change_tenure
-from server.store import alerts, log, people
+from server.store import alerts, log
 from server.store.facts import MISSED, NOBODY, Fact
-from server.store.mail_kinds import MailKind
-from server.store.statements import AnyGame, SeatRow
+from server.store.statements import SeatRow
 
 MOST_MISSED = 2
 """Deadlines in a row that a seat misses before it goes on autopilot."""
@@ -76,9 +76,9 @@ def pause_unattended(table: Table, now: datetime) -> None:
         alerts.raise_alert(table.session, f"rests:{game.id}", Fact("game_rests"), now, game.id)
 
 
-def is_unattended(session: Session, game: AnyGame) -> bool:
+def is_unattended(table: Table) -> bool:
     """Whether a game is paused because nobody is responding, and not by a moderator."""
-    return game.paused and bool(unattended(session, [game.id]))
+    return table.game.paused and bool(unattended(table.session, [table.game.id]))
 
 
 def unattended(session: Session, paused: Collection[str]) -> set[str]:
@@ -94,14 +94,14 @@ def unattended(session: Session, paused: Collection[str]) -> set[str]:
 def resume_if_attended(table: Table, now: datetime) -> None:
     """Resume a game that was paused because nobody responded, if a player is back."""
     game = table.game
-    if is_unattended(table.session, game) and anyone_playing(table):
+    if is_unattended(table) and anyone_playing(table):
         game.paused = False
         table.append(seat=None, by=Cause.CLOCK, move="!resume", now=now)
         alerts.clear(table.session, f"rests:{game.id}", now)
 
 
 def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, erased: bool = False) -> None:
-    """Ask for a substitute: an alert for the moderators, and one email a day to them and to the organiser.
+    """Say that a seat needs another player, and alert the moderators.
 
     Args:
         why: `left` or `lost` (no email reaches the player).
@@ -111,11 +111,15 @@ def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, 
     if game.trial:
         return
     alerts.raise_alert(table.session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
-    for reader in people.organiser_and_moderators(table.session, game) - {seat.person_id}:
-        key = f"vacant:{game.id}:{seat.person_id}:{why}:{now:%Y-%m-%d}:{reader}"
-        table.mail(
-            MailKind.VACANT, key, reader, now, details={"name": seat.name, "why": "erased" if erased else why}
-        )
+    vacant = events.SeatVacant(
+        at=now,
+        seat=seat.seat,
+        person_id=seat.person_id,
+        name=names.of(table.game, seat, names.ORGANISER),
+        left=why == "left",
+        erased=erased,
+    )
+    table.tell(vacant)
 
 
 def clear_alerts(table: Table, now: datetime) -> None:

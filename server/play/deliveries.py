@@ -15,13 +15,13 @@ from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session
 
 from byzanz.record import Cause
-from server.play import positions, running, turns
-from server.play.game import Table, lock
-from server.store import facts, mail_kinds, outbox, statements
+from server.play import events, positions, running, turns
+from server.play.game import Table
+from server.store import facts, log, statements
 from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Seat, Turn
-from server.store.statements import AnyMail, TurnRow
+from server.store.models import Seat, Turn
+from server.store.statements import GameRow, SeatRow, TurnRow
 
 LATEST_DIGEST = timedelta(hours=24)
 """The clock of a turn starts after this long even if no digest has named it."""
@@ -49,37 +49,36 @@ TurnKey = tuple[str, int, int]
 """A turn as a mail refers to it: the game's id, the seat, and the head of the log when it opened."""
 
 
-def lock_games(session: Session, game_ids: Collection[str]) -> None:
-    """Lock games in the order in which all do, before anything is written about mails or people; "" is none."""
-    for game_id in sorted(game_ids):
-        if game_id:
-            lock(session, game_id)
+def lock_games(session: Session, game_ids: Collection[str]) -> list[str]:
+    """Lock games in the order in which all do, before anything is written about mails or people; "" is none.
+
+    Returns:
+        The ids of those that there are, in order.
+    """
+    return [game_id for game_id in sorted(game_ids) if game_id and log.lock(session, game_id)]
 
 
-def mail_accepted(session: Session, mail: AnyMail, times: turns.Times, now: datetime) -> None:
+def mail_accepted(session: Session, key: TurnKey, times: turns.Times, now: datetime) -> None:
     """Start the clock of a turn whose first email a mail server has accepted; its game is locked.
 
     Args:
         times: those printed in the email.
     """
-    values = {"game": mail.game_id, "number": mail.seat, "opened": mail.seq}
+    values = dict(zip(("game", "number", "opened"), key, strict=True))
     hints = {"started_at": now, "due_at": times.due, "remind_at": times.remind}
     statements.START_TURN.run(connection_of(session), [values | hints])
 
 
-def mail_dropped(session: Session, mail: AnyMail, now: datetime) -> None:
+def mail_dropped(session: Session, key: TurnKey, now: datetime) -> None:
     """Start the clock of a turn whose player wants no email about it, because none will ever start it."""
-    kind = mail_kinds.of(mail.kind)
-    if not (kind.about_turn and kind.starts_clocks) or mail.game_id is None:
-        return
-    with running.in_hand(session, mail.game_id, now) as table:
-        turn = _turn_of(table, mail)
+    with running.in_hand(session, key[0], now) as table:
+        turn = _turn_of(table, key)
         if turn is not None and _waits_for_mail(turn):
             turns.start(table, turn, now)
 
 
-def mail_failed(session: Session, mail: AnyMail, why: Fact, now: datetime, *, bounced: bool) -> bool:
-    """Stop the clock of a turn whose email was refused, bounced or was withheld; its game is locked.
+def mail_failed(session: Session, key: TurnKey, why: Fact, now: datetime, *, bounced: bool) -> bool:
+    """Stop the clock of a turn an email about which was refused, bounced or was withheld; its game is locked.
 
     Args:
         why: what the mail server said.
@@ -88,10 +87,8 @@ def mail_failed(session: Session, mail: AnyMail, why: Fact, now: datetime, *, bo
     Returns:
         Whether the clock stands still.
     """
-    if mail.game_id is None or not mail_kinds.of(mail.kind).about_turn:
-        return False
-    with running.in_hand(session, mail.game_id, now) as table:
-        turn = _turn_of(table, mail)
+    with running.in_hand(session, key[0], now) as table:
+        turn = _turn_of(table, key)
         return turn is not None and _stop(table, turn, why, now, bounced)
 
 
@@ -123,10 +120,10 @@ def _go_on(table: Table, turn: TurnRow, now: datetime) -> None:
         positions.save(table, position)
 
 
-def _turn_of(table: Table, mail: AnyMail) -> TurnRow | None:
-    """The turn that a mail was queued for, if it is still open."""
-    turn = table.turns.get(mail.seat) if mail.seat is not None else None
-    return turn if turn is not None and turn.opened_seq == mail.seq else None
+def _turn_of(table: Table, key: TurnKey) -> TurnRow | None:
+    """A turn, if it is still open."""
+    turn = table.turns.get(key[1])
+    return turn if turn is not None and turn.opened_seq == key[2] else None
 
 
 def _waits_for_mail(turn: TurnRow) -> bool:
@@ -203,7 +200,7 @@ def games_with_stopped_turns(session: Session, person_ids: Collection[int]) -> l
 
 
 def address_works(session: Session, person_id: int, now: datetime, *, proven: bool = True) -> None:
-    """Email a person their stopped turns again: their clocks go on when a mail server accepts that email.
+    """Let a person's stopped turns wait for another email: their clocks go on when a mail server accepts it.
 
     Locks the games; the caller changes the person only afterwards, because games are locked first everywhere.
 
@@ -215,8 +212,7 @@ def address_works(session: Session, person_id: int, now: datetime, *, proven: bo
             turn = table.turns.get(seat)
             if turn is not None and turn.refused:
                 turns.await_mail(turn, proven=proven)
-                when = f":again{int(now.timestamp() * 1e6)}"
-                running.mail_turn(table, turn, person_id, now, again=when)
+                table.tell(events.ClockWaits(at=now, seat=seat, opened_seq=turn.opened_seq, again=True))
 
 
 def _stopped(person_id: int) -> Select[str, int]:
@@ -235,32 +231,17 @@ def mail_switched_off(session: Session, game_id: str, seat: int, now: datetime) 
 
 
 def digest_switched_off(session: Session, game_id: str, seat: int, now: datetime) -> None:
-    """Email a seat's turn that no digest has named yet, now that its player wants no digest."""
+    """Let a seat's turn that no digest has named yet wait for an email of its own: its player wants no digest."""
     with running.in_hand(session, game_id, now) as table:
         turn, own = table.turns.get(seat), table.seats[seat]
         if turn is not None and _waits_for_mail(turn) and not own.silent:
-            assert own.person_id is not None
-            running.mail_turn(table, turn, own.person_id, now)
+            table.tell(events.ClockWaits(at=now, seat=seat, opened_seq=turn.opened_seq))
 
 
-def turns_for_digest(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+def turns_for_digest(session: Session, person_id: int) -> list[tuple[GameRow, SeatRow, TurnRow]]:
     """Return the turns that a digest to this person lists now, leaving out muted games and a visitor's."""
     found = turns.of_person(session, person_id)
     return [place for place in found if not place[1].silent and not place[0].trial]
-
-
-def turns_in_digest(session: Session, mail: AnyMail) -> list[TurnKey]:
-    """Return the turns that a digest listed when it was accepted or, if it was not, would list now.
-
-    Returns:
-        Of each the game's id, the seat, and the head at which the turn opened.
-    """
-    kept = outbox.details(mail).get("named")
-    if kept is not None:
-        return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
-    return [
-        (game.id, turn.seat, turn.opened_seq) for game, _, turn in turns_for_digest(session, mail.person_id)
-    ]
 
 
 def forget_reason(session: Session, game_id: str, seat: int) -> None:

@@ -10,16 +10,19 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.record import Cause
-from server.store import links, outbox, statements, totals
+from server.errors import NoSuchGame
+from server.play import events
+from server.play.events import Event
+from server.store import people, statements, totals
 from server.store.engine import connection_of, stamp
-from server.store.models import Absence, LinkPurpose, Person, SeatStatus, StandingOrder, Tenure
+from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
 from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
@@ -52,8 +55,7 @@ class Table:
         self.repeated = None if seq is None else (seq, move)
         self._last_at: str = last_at or ""
         self._entries: list[dict[str, Any]] = []
-        self._mails: list[dict[str, Any]] = []
-        self._links: list[dict[str, Any]] = []
+        self._events: list[Event] = []
 
     def load_seats(self, now: datetime) -> None:
         """Load the seats with their people, open turns and absences."""
@@ -71,13 +73,13 @@ class Table:
             if found[-1] is not None:
                 self.seats[-1].absences.append((found[-2], found[-1]))
 
-    def load_orders(self, seat: int, after: int) -> None:
+    def load_orders(self, seat: int = -1, after: int = 0) -> None:
         """Load the standing and suspended orders, and those of one seat that have ended after an entry."""
         run, values = connection_of(self.session), {"game": self.game.id, "seat": seat, "after": after}
         self.orders = [OrderRow(*row) for row in statements.LOAD_ORDERS.all(run, values)]
 
     def remember(self) -> None:
-        """Remember the rows as they are now; `put` writes what differs from them."""
+        """Remember the rows of a locked game as they are now; `put` writes what differs from them."""
         self._game = copied(self.game)
         self._seats = [copied(seat) for seat in self.seats]
         self._turns = {seat: copied(turn) for seat, turn in self.turns.items()}
@@ -90,6 +92,11 @@ class Table:
             (seat for seat in self.seats if seat.person_id == person_id and seat.status == SeatStatus.SEATED),
             None,
         )
+
+    def person(self, person_id: int | None) -> PersonRow | None:
+        """Return a person, who is mostly at the table; None if there is none with this id."""
+        seated = next((seat.person for seat in self.seats if seat.person_id == person_id), None)
+        return seated or (people.get(self.session, person_id) if person_id is not None else None)
 
     def sit(self, seat: SeatRow, person: Person, now: datetime) -> None:
         """Seat a person, with all that opening a turn asks about them."""
@@ -146,16 +153,10 @@ class Table:
                 entry["seconds"] = seconds
                 return
 
-    def mail(self, kind: str, key: str, person_id: int, now: datetime, **about: Unpack[outbox.About]) -> None:
-        """Queue an email about this game; nobody is emailed about a visitor's."""
-        if self.game.trial:
-            return
-        new = outbox.row(kind=kind, key=key, person_id=person_id, now=now, game_id=self.game.id, **about)
-        self._mails.append(new)
-
-    def link(self, purpose: LinkPurpose, person_id: int, now: datetime, seq: int | None = None) -> None:
-        """Create a link to this game; the arguments are those of `links.issue`."""
-        self._links.append(links.new_row(purpose, person_id, now, self.game.id, seq=seq))
+    def tell(self, event: Event) -> None:
+        """Say what has happened; nobody is told anything of a visitor's game."""
+        if not self.game.trial:
+            self._events.append(event)
 
     def add_order(self, order: StandingOrder) -> OrderRow:
         """Take over an order that has just been stored."""
@@ -165,7 +166,7 @@ class Table:
         return row
 
     def put(self) -> None:
-        """Store what has changed since `remember`: entries first, then the rows that they change."""
+        """Store what has changed since `remember`: entries first, then the rows that they change, then what is told."""
         run, game = connection_of(self.session), {"game": self.game.id}
         if self._entries:
             statements.ADD_ENTRIES.run(run, self._entries)
@@ -187,12 +188,10 @@ class Table:
             if order != self._orders[order.id]
         ]
         _change(run, statements.CHANGE_ORDERS, orders, CHANGED_BY_PLAY["order"])
-        if self._links:
-            statements.ADD_LINKS.run(run, self._links)
-        if self._mails:
-            statements.ADD_MAILS.run(run, self._mails)
-        self._entries, self._mails, self._links = [], [], []
+        told, self._entries, self._events = self._events, [], []
         self.remember()
+        if told:
+            events.hand_over(self, told)
 
     def _put_snapshot(self, run: Connection) -> None:
         game, head = self.game.id, self.game.head
@@ -242,9 +241,15 @@ CHANGED_BY_PLAY = {
         "result",
         "quarantine",
         "trial",
+        "origin",
+        "record_format",
+        "cut_order",
+        "talk",
+        "said",
+        "noted",
     ],
     "seat": [
-        *("name", "person_id", "bot", "silent", "bank"),
+        *("stored_name", "person_id", "bot", "silent", "bank"),
         *("missed", "autopilot", "bounces", "left", "held_since", "offered_at"),
     ],
     "order": ["text", "status", "reason", "ended_at", "ended_seq"],
@@ -275,22 +280,6 @@ def _values(row: object, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def lock(session: Session, game_id: str, skip_locked: bool = False) -> bool:
-    """Lock a game's row until the transaction ends; do this before reading or writing anything of the game.
-
-    SQLite has no row locks and needs none: its writers queue from the first statement on.
-
-    Args:
-        skip_locked: return False instead of waiting if another transaction holds the lock; the next tick tries again.
-
-    Returns:
-        Whether there is such a game, locked now.
-    """
-    session.flush()
-    statement = statements.LOCK_IF_FREE if skip_locked else statements.LOCK
-    return statement.first(connection_of(session), {"game": game_id}) is not None
-
-
 def load(
     session: Session,
     game_id: str,
@@ -299,26 +288,22 @@ def load(
     link_id: int | None = None,
     seat: int | None = None,
     request_id: str | None = None,
-    ended: tuple[int, int] = (-1, 0),
-    orders: bool = True,
-) -> Table | None:
-    """Load a game; None if there is none with this id. To change it, lock it first and call `put` at the end.
+) -> Table:
+    """Load a game to read it, without its orders; `running.in_hand` locks and changes one.
 
     Args:
         link_id: find out whose link this is.
         seat: find out what this seat has played with `request_id`.
-        ended: load the orders of this seat that have ended after this entry, too.
-        orders: whether to load orders at all.
+
+    Raises:
+        NoSuchGame: no game has this id.
     """
     values = {"game": game_id, "link": link_id, "seat": seat, "request": request_id}
     found = statements.LOAD_GAME.first(connection_of(session), values)
     if found is None:
-        return None
+        raise NoSuchGame("There is no game with this ID. Check the link.")
     table = Table(session, found)
     table.load_seats(now)
-    if orders:
-        table.load_orders(*ended)
-    table.remember()
     return table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,16 +16,15 @@ from byzanz.record import Cause
 from byzanz.rules import ALL, PUBLIC
 from server import validation
 from server.errors import Refused, Stale
-from server.play import autopilot, game, positions, powers, running, standing_orders, turns
+from server.play import autopilot, events, game, names, positions, powers, running, standing_orders, turns
 from server.play.game import Table
 from server.play.positions import Position
 from server.play.running import quarantine_if_broken
 from server.store import links, log, people
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.mail_kinds import MailKind
 from server.store.models import Entry, GameStatus, ModeratorAction, Turn
-from server.store.statements import AnyGame, SeatRow
+from server.store.statements import SeatRow
 from server.validation import whole_number
 
 LONGEST_EXTENSION = 30 * 86400
@@ -68,7 +67,7 @@ class Act:
     now: datetime
     newcomer: Newcomer | None
     keep_link: bool = False
-    """Of a `!link`: email the existing link again instead of a new one that revokes it."""
+    """Of a `!link`: send the existing link again instead of a new one that revokes it."""
     by: Cause = Cause.MODERATOR
 
     def number(self, place: int) -> int:
@@ -170,18 +169,9 @@ def switch(table: Table, position: Position, act: Act) -> int:
             game.change_tenure(table, seat, seq)
     else:
         seat.autopilot = True
-        _mail_holder(table, seat, MailKind.AUTOPILOT, act, seq, {"reason": act.reason})
+        table.tell(events.AutopilotSwitchedOn(at=act.now, seat=seat.seat, seq=seq, reason=act.reason))
     running.advance(table, position, position.state, act.now)
     return seq
-
-
-def _mail_holder(
-    table: Table, seat: SeatRow, kind: str, act: Act, seq: int, details: Mapping[str, str] | None = None
-) -> None:
-    """Email the present player of a seat about the act of this entry."""
-    assert seat.person_id is not None
-    key = f"{kind}:{table.game.id}:{seq}"
-    table.mail(kind, key, seat.person_id, act.now, seat=seat.seat, seq=seq, details=details)
 
 
 def replace(table: Table, position: Position, act: Act) -> int:
@@ -197,20 +187,17 @@ def replace(table: Table, position: Position, act: Act) -> int:
     standing_orders.withdraw_all(table, seat.seat, Fact("seat_replaced"), act.now)
     seq = seat.held_since = write(table, act, seat.seat)
     game.change_tenure(table, seat, seq)
-    if former is not None:
-        details = {"by": seat.name, "reason": act.reason}
-        table.mail(
-            MailKind.FORMER, f"former:{table.game.id}:{seq}", former, act.now, seq=seq, details=details
-        )
     running.advance(table, position, position.state, act.now, restart=frozenset({seat.seat}))
-    if seat.person_id is not None:
-        _mail_holder(table, seat, MailKind.REPLACED, act, seq, {"by": act.by})
+    taken = events.SeatTaken(
+        at=act.now, seat=seat.seat, seq=seq, reason=act.reason, former_id=former, by=act.by
+    )
+    table.tell(taken)
     return seq
 
 
 def _seat_newcomer(table: Table, seat: SeatRow, newcomer: Newcomer, now: datetime) -> None:
-    name = validation.unique_name(newcomer.name, [other.name for other in table.seats if other is not seat])
-    seat.name, seat.bot, seat.person_id, seat.person = name, newcomer.bot, None, None
+    name = validation.unique_name(newcomer.name, names.taken(table.seats, but=seat))
+    seat.stored_name, seat.bot, seat.person_id, seat.person = name, newcomer.bot, None, None
     seat.silent = False
     seat.bank, seat.bounces = table.game.bank, 0
     autopilot.switch_off(table, seat, now)
@@ -224,14 +211,14 @@ def _seat_newcomer(table: Table, seat: SeatRow, newcomer: Newcomer, now: datetim
 
 
 def link(table: Table, position: Position, act: Act) -> int:
-    """Email the link of a seat: a new one that revokes the old, or the same again."""
+    """Send the link of a seat: a new one that revokes the old, or the same again."""
     seat = seat_of(table, act)
     if seat.person_id is None:
         raise ActNotPossible("Seat %(seat)s is a bot's; it has no link.", seat=seat.seat)
     if not act.keep_link:
         links.revoke(table.session, seat.person_id, table.game.id, act.now)
     seq = record_only(table, position, act, seat.seat)
-    _mail_holder(table, seat, MailKind.FRESH, act, seq, {"reason": act.reason})
+    table.tell(events.LinkRequested(at=act.now, seat=seat.seat, seq=seq, reason=act.reason))
     return seq
 
 
@@ -274,7 +261,7 @@ def resume(table: Table, position: Position, act: Act) -> int:
     """Resume the game; its turns open again."""
     if not table.game.paused:
         raise ActNotPossible("The game is not paused.")
-    if autopilot.is_unattended(table.session, table.game):
+    if autopilot.is_unattended(table):
         raise ActNotPossible(
             "Every player is on autopilot. Replace a player, or switch an autopilot off first."
         )
@@ -330,8 +317,11 @@ def check_known(words: tuple[str, ...]) -> None:
         raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(ACTS))
 
 
-def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str) -> None:
+def check(seats: int, words: tuple[str, ...], reason: str) -> None:
     """Check the form of a known act: what does not depend on who asks, or on the state of the game.
+
+    Args:
+        seats: how many the game has.
 
     Raises:
         Refused: it is malformed, or has no reason.
@@ -341,10 +331,8 @@ def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str) 
         raise InvalidAct("Give a reason of 1 to %(most)s characters.", most=LONGEST_REASON)
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in reason):
         raise InvalidAct("A reason is one line without control characters.")
-    if words[0] == "!look":
-        seats = {str(seat.seat) for seat in positions.seats_of(session, game.id)}
-        if words[1] not in seats | {ALL, PUBLIC}:
-            raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=words[1][:40])
+    if words[0] == "!look" and words[1] not in {*map(str, range(seats)), ALL, PUBLIC}:
+        raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=words[1][:40])
 
 
 def gives_time(session: Session, game_id: str, words: tuple[str, ...]) -> set[int]:
@@ -440,7 +428,7 @@ def moderate(
     keep_link: bool = False,
     warned: bool = False,
 ) -> int:
-    """Carry out a moderator's act: an entry with its reason, its effect, and an email to the table.
+    """Carry out a moderator's act: an entry with its reason, and its effect.
 
     One transaction, which locks the game.
 
@@ -450,7 +438,7 @@ def moderate(
         person_id: the moderator; stored beside the log, not in it.
         newcomer: the new player of a `!replace`.
         seen: the head of the log when the moderator decided; the act is refused if the log has grown since.
-        keep_link: of a `!link`: email the same link again instead of a new one that revokes it.
+        keep_link: of a `!link`: send the same link again instead of a new one that revokes it.
         warned: the only moderator, who has a stake at this table, has confirmed that the table reads so.
 
     Returns:
@@ -472,11 +460,8 @@ def moderate(
         by = powers.Asker(person_id, reason.strip(), warned)
         seats = gives_time(session, game_id, words)
         deed = powers.use(session, words[0], by, now, game_id=game_id, gives_time=seats, longest=None)
-        check(session, table.game, words, reason)
+        check(len(table.seats), words, reason)
         assert deed.reason is not None
         seq = deed.seq = carry_out(table, Act(words, deed.reason, person_id, now, newcomer, keep_link))
-        # These acts send that seat an email of their own.
-        own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
-        left_out = int(words[1]) if own else None
-        running.mail_table(table, MailKind.ACT, f"act:{game_id}:{seq}", now, seq=seq, leave_out=left_out)
+        table.tell(events.Acted(at=now, seq=seq))
         return seq

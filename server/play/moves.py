@@ -16,15 +16,15 @@ from byzanz import umpire
 from byzanz.moves import Move
 from byzanz.record import Cause
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale, TooMany
-from server.play import autopilot, game, history, positions, running, standing_orders
+from server.play import autopilot, events, game, history, positions, running, standing_orders
 from server.play.game import Table, begin_tenures
 from server.play.positions import Position
 from server.play.running import quarantine_if_broken
 from server.store import log
 from server.store.engine import stamp, transaction
 from server.store.facts import Fact
-from server.store.mail_kinds import MailKind
-from server.store.models import Game, GameStatus, Seat
+from server.store.models import Game, GameStatus
+from server.store.statements import SeatRow
 
 LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
@@ -63,33 +63,28 @@ def set_time_control(game: Game, allowance: int, bank: int, days_off: str) -> No
 
 
 def begin(session: Session, game_id: str, now: datetime) -> None:
-    """Start a locked game whose seats are all taken: shuffle, deal, open the first turns, email the players."""
-    begun = session.get_one(Game, game_id)
-    begun.record_format, begun.cut_order = 2, json.dumps(_cut_order(positions.seats_of(session, game_id)))
-    begun.head_hash = history.header_of(session, game_id).first_hash
-    session.flush()
+    """Start a locked game whose seats are all taken: shuffle, deal, open the first turns."""
     with running.in_hand(session, game_id, now) as table:
         game = table.game
+        game.record_format, game.cut_order = 2, json.dumps(_cut_order(table.seats))
+        game.head_hash = history.header_of(table).first_hash
         rules = positions.rules_of(game)
         game.status = GameStatus.RUNNING
         game.started_at = now
         for seat in table.seats:
             seat.bank = game.bank
         begin_tenures(table)
+        table.tell(events.GameBegun(at=now))
         state = positions.replay(game, len(table.seats), rules, [])
         running.advance(table, Position(game.id, rules, state, 0, paused=False, outcome=None), state, now)
-    session.expire_all()
 
 
-def _cut_order(seats: Sequence[Seat]) -> list[int]:
-    """All seats in the order in which their cuts were fixed: players first, then bots and seats that were not asked.
+def _cut_order(seats: Sequence[SeatRow]) -> list[int]:
+    """All seats in the order in which their cuts were fixed: players first, then bots and seats that were not asked."""
 
-    A process of the version before numbers no cuts; those count as made after the others.
-    """
-
-    def when(seat: Seat) -> tuple[bool, bool, int, int]:
+    def when(seat: SeatRow) -> tuple[bool, int, int]:
         chosen = seat.bot is None and not seat.uncut
-        return not chosen, not seat.cut_number, seat.cut_number if chosen else 0, seat.seat
+        return not chosen, seat.cut_number if chosen else 0, seat.seat
 
     return [seat.seat for seat in sorted(seats, key=when)]
 
@@ -179,7 +174,7 @@ def playable_position(table: Table) -> Position:
         Paused: the game is paused. NotRunning, Broken: as for `running.position`.
     """
     position = running.position(table)
-    if autopilot.is_unattended(table.session, table.game):
+    if autopilot.is_unattended(table):
         raise Paused("The game is paused because nobody is responding. Open your page and press “I’m back”.")
     if position.paused:
         raise Paused("The game is paused until a moderator resumes it.")
@@ -295,9 +290,6 @@ def leave(
         left = table.append(seat=seat, by=by, move=f"!leave {seat}", now=now, note=erased)
         game.change_tenure(table, gone, left.seq)
         autopilot.request_substitute(table, gone, "left", now, erased=erased is not None)
-        if gone.person_id is not None:
-            key = f"left:{game_id}:{gone.person_id}:{now:%Y-%m-%d}"  # once a day, however often they leave
-            table.mail(MailKind.LEFT, key, gone.person_id, now, seat=seat)
         running.advance(table, position, position.state, now)
         return True
 

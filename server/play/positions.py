@@ -26,8 +26,8 @@ from server.errors import NotRunning
 from server.play.game import Table
 from server.store import log
 from server.store.facts import Fact
-from server.store.models import Game, GameStatus, Seat, Snapshot
-from server.store.statements import AnyGame, AnyPerson, SeatRow
+from server.store.models import Game, GameStatus, Seat
+from server.store.statements import GameRow
 
 COMPUTING = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError, NotImplementedError),
@@ -175,7 +175,7 @@ NO_RULES = "no_rules"
 """The code of the fact for which a game without its rules is in quarantine."""
 
 
-def rules_of(game: AnyGame) -> Rules[Any, Any]:
+def rules_of(game: GameRow) -> Rules[Any, Any]:
     """The rules of a game, of the version with which it began.
 
     Raises:
@@ -187,7 +187,7 @@ def rules_of(game: AnyGame) -> Rules[Any, Any]:
         raise NoRules(f"game {game.id}: {missing}") from missing
 
 
-def installed(game: AnyGame) -> bool:
+def installed(game: GameRow) -> bool:
     """Whether the rules of a game are installed."""
     return (game.slug, game.rules) in {(rules.slug, rules.version) for rules in games.every()}
 
@@ -221,7 +221,7 @@ def on_hold(error: Broken) -> NotRunning:
     return NotRunning("This game is on hold while we look into an error. Nothing has been lost.")
 
 
-def check_running(game: AnyGame) -> None:
+def check_running(game: GameRow) -> None:
     """Refuse a game that cannot change now; a paused one can.
 
     Raises:
@@ -271,13 +271,6 @@ def seats_of(session: Session, game_id: str) -> Sequence[Seat]:
     return session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)).all()
 
 
-def organiser_name(seats: Sequence[Seat] | Sequence[SeatRow], organiser: AnyPerson | None) -> str:
-    """The organiser's name at a table: that of their seat, else that of their account; empty if nobody organises it."""
-    if organiser is None:
-        return ""
-    return next((seat.name for seat in seats if seat.person_id == organiser.id), organiser.name)
-
-
 def current(table: Table) -> Position:
     """The position of a game in hand that has begun, after its newest entry.
 
@@ -292,35 +285,8 @@ def current(table: Table) -> Position:
     return _position(game, rules, kept, game.head, game.paused, game.result)
 
 
-def load(session: Session, game: AnyGame, upto: int | None = None) -> Position:
-    """The position of a game that has begun, after its newest entry or after the entry `upto`.
-
-    Raises:
-        Broken: the log does not replay; the game must be quarantined.
-    """
-    rules = rules_of(game)
-    head = game.head if upto is None else min(upto, game.head)
-    kept = _snapshot(session, game, rules, head)
-    if kept is not None:
-        return _position(game, rules, kept, head, game.paused, game.result)
-    entries = log.entries(session, game.id, upto=head)
-    kept = _replayed(game, len(seats_of(session, game.id)), rules, entries)
-    result = game.result if head == game.head else None
-    return _position(game, rules, kept, head, record.paused(entries), result)
-
-
 Kept: TypeAlias = tuple[Any, Followed]
 """What a snapshot holds: a state, and what followed from the newest moves before it."""
-
-
-def _snapshot(session: Session, game: AnyGame, rules: Rules[Any, Any], head: int) -> Kept | None:
-    """What is stored for the newest entry, if it is something that this version of the rules can read."""
-    if head != game.head:
-        return None
-    row = session.scalar(
-        select(Snapshot).where(Snapshot.game_id == game.id).order_by(Snapshot.seq.desc()).limit(1)
-    )
-    return None if row is None or row.seq != head else _decode(rules, row.format, row.state)
 
 
 def _decode(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
@@ -333,14 +299,14 @@ def _decode(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
         return None
 
 
-def _replayed(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Kept:
+def _replayed(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Kept:
     state = replay(game, seats, rules, entries)
     if not is_told(rules):
         return state, {}
     return state, of_log(rules, replay(game, seats, rules, []), entries)
 
 
-def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
+def replay(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
     """The state to which these entries lead, voids applied.
 
     Args:
@@ -358,7 +324,7 @@ def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
 
-def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> list[Any]:
+def states(table: Table, entries: Sequence[record.Entry]) -> list[Any]:
     """The state after each of these entries; after a void it is the one before the move that the void names.
 
     Args:
@@ -367,9 +333,10 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
     Raises:
         Broken: the rules refuse one of them, or fail on it.
     """
+    game = table.game
     rules = rules_of(game)
     try:
-        state = rules.setup(len(seats_of(session, game.id)), json.loads(game.options))
+        state = rules.setup(len(table.seats), json.loads(game.options))
         made: list[tuple[int, Any]] = []
         found = []
         for entry in entries:
@@ -389,7 +356,7 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
 
 
 def _position(
-    game: AnyGame, rules: Rules[Any, Any], kept: Kept, head: int, paused: bool, result: str | None
+    game: GameRow, rules: Rules[Any, Any], kept: Kept, head: int, paused: bool, result: str | None
 ) -> Position:
     state, told = kept
     outcome = rules.outcome(state)

@@ -26,8 +26,6 @@ from server.store.models import (
     Block,
     Game,
     GameStatus,
-    Link,
-    LinkPurpose,
     ModeratorAction,
     Person,
     Seat,
@@ -58,7 +56,6 @@ LONGEST_REASON = 500
 
 PLAYS = kept("%(reason)s (the moderator, who plays seat %(seat)s)")
 PLAYED = kept("%(reason)s (the moderator, who played seat %(seat)s)")
-PLAYED_HERE = kept("%(reason)s (the moderator, who played at this table)")
 _SIGNED = re.compile(r"themoderatorwhoplay(s|ed)(seat\d+|atthistable)$")
 """The letters and digits in which a signed reason ends, however it is spaced."""
 
@@ -92,20 +89,23 @@ class Stake:
     """What keeps a moderator from deciding about a table.
 
     Args:
-        seat: that they hold or held; None if that is unknown, or if they only block somebody.
-        plays: they hold it now. blocks: they only block somebody there, which nobody else is told.
+        seat: that they hold or held; None: they only block somebody there, which nobody else is told.
+        plays: they hold it now.
     """
 
-    seat: int | None = None
+    seat: int | None
     plays: bool = False
-    blocks: bool = False
+
+    @property
+    def blocks(self) -> bool:
+        """Whether they only block somebody there."""
+        return self.seat is None
 
     def signed(self, reason: str) -> str:
         """Return a reason with who gives it, in English, as the log keeps it."""
-        if self.blocks:
+        if self.seat is None:
             return reason
-        sentence = PLAYED_HERE if self.seat is None else PLAYS if self.plays else PLAYED
-        return sentence % {"reason": reason, "seat": (self.seat or 0) + 1}
+        return (PLAYS if self.plays else PLAYED) % {"reason": reason, "seat": self.seat + 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,13 +266,9 @@ def _stake(session: Session, game_id: str, moderator_id: int) -> Stake | None:
     seat = session.scalar(select(Tenure.seat).where(*held).order_by(Tenure.from_seq.desc()).limit(1))
     if seat is not None:
         return Stake(seat)
-    # Tenures of games from before they were kept name nobody; the link to the seat does.
-    opened = (Link.game_id == game_id, Link.person_id == moderator_id, Link.purpose == LinkPurpose.SEAT)
-    if session.scalar(select(Link.id).where(*opened).limit(1)) is not None:
-        return Stake()
     blocked = (Block.person_id == moderator_id, Block.other_id.in_(_people_of(Game.id == game_id)))
     found = session.scalar(select(Block.other_id).where(*blocked).limit(1))
-    return Stake(blocks=True) if found is not None else None
+    return Stake(None) if found is not None else None
 
 
 def _people_of(which: ColumnElement[bool]) -> Select[Any]:
@@ -299,4 +295,4 @@ def _stake_in(session: Session, person_id: int, moderator_id: int) -> Stake | No
         if found is not None and not found.blocks:
             return found
     blocked = session.get(Block, (moderator_id, person_id))
-    return Stake(blocks=True) if blocked is not None else None
+    return Stake(None) if blocked is not None else None

@@ -16,24 +16,25 @@ from byzanz import orders as ordering
 from byzanz.moves import Outcome
 from byzanz.record import Cause
 from byzanz.rules import Rules
-from server.config import settings
 from server.errors import NoSuchGame
-from server.play import autopilot, clock, positions, standing_orders, turns
-from server.play.game import Table, load, lock
+from server.play import autopilot, clock, events, positions, standing_orders, turns
+from server.play.game import Table, load
 from server.play.positions import NO_RULES, Broken, NoRules, Position
 from server.store import alerts, log
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.mail_kinds import MailKind
-from server.store.models import Game, GameStatus, LinkPurpose
+from server.store.models import Game, GameStatus
 from server.store.statements import TurnRow
 
-OWN_TURN_DELAY = 120
-"""Seconds before a turn is emailed that its player's own move has just opened: most players go on at once."""
 
+def announce_turn(table: Table, turn: TurnRow, now: datetime, *, at_page: bool) -> None:
+    """Say that a turn has opened, and start its clock at once unless it waits for an email.
 
-def announce_turn(table: Table, turn: TurnRow, now: datetime, delay: int) -> None:
-    """Email a turn that has just opened, or start its clock at once if its player wants no email."""
+    Args:
+        at_page: the player's own move has opened it.
+    """
+    opened = turn.opened_seq
+    table.tell(events.TurnOpened(at=now, seat=turn.seat, opened_seq=opened, bot=turn.bot))
     seat = table.seats[turn.seat]
     person = seat.person
     if person is None or table.game.trial:  # bots and visitors need neither mail nor clock
@@ -43,31 +44,7 @@ def announce_turn(table: Table, turn: TurnRow, now: datetime, delay: int) -> Non
         return
     if person.cadence == "digest":  # the digest that names it starts its clock, or a tick one day later
         return
-    mail_turn(table, turn, person.id, now, delay)
-
-
-def mail_turn(
-    table: Table, turn: TurnRow, person_id: int, now: datetime, delay: int = 0, again: str = ""
-) -> None:
-    """Queue the email about a turn.
-
-    Args:
-        delay: seconds to wait before the first attempt.
-        again: a suffix of the key for another email about the same turn; empty the first time.
-    """
-    if not again and settings().mail_domain:
-        table.link(LinkPurpose.REPLY, person_id, now, seq=turn.opened_seq)
-    key = f"turn:{turn.game_id}:{turn.seat}:{turn.opened_seq}{again}"
-    table.mail(MailKind.TURN, key, person_id, now, seat=turn.seat, seq=turn.opened_seq, delay=delay)
-
-
-def mail_table(
-    table: Table, kind: str, key: str, now: datetime, seq: int, leave_out: int | None = None
-) -> None:
-    """Queue one email to each player except the seat left out; the person's id is added to the key."""
-    for seat in table.seats:
-        if seat.person_id is not None and seat.seat != leave_out:
-            table.mail(kind, f"{key}:{seat.person_id}", seat.person_id, now, seat=seat.seat, seq=seq)
+    table.tell(events.ClockWaits(at=now, seat=turn.seat, opened_seq=opened, at_page=at_page))
 
 
 # ---- settling ----
@@ -147,14 +124,9 @@ def lock_game(session: Session, game_id: str) -> Game:
     Raises:
         NoSuchGame: no game has this id.
     """
-    game = log.lock_game(session, game_id)
-    if game is None:
-        raise _no_such_game()
-    return game
-
-
-def _no_such_game() -> NoSuchGame:
-    return NoSuchGame("There is no game with this ID. Check the link.")
+    if not log.lock(session, game_id):
+        raise NoSuchGame("There is no game with this ID. Check the link.")
+    return session.get_one(Game, game_id, populate_existing=True)
 
 
 @contextmanager
@@ -167,10 +139,10 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
     Raises:
         NoSuchGame: no game has this id.
     """
-    if not lock(session, game_id):
-        raise _no_such_game()
+    log.lock(session, game_id)
     found = load(session, game_id, now, **asked)
-    assert found is not None
+    found.load_orders()
+    found.remember()
     yield found
     found.put()
 
@@ -178,10 +150,14 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
 @contextmanager
 def in_hand_if_free(session: Session, game_id: str, now: datetime) -> Iterator[Table | None]:
     """Take a game `in_hand`, or None if another transaction holds it or there is none: the next tick tries again."""
-    found = load(session, game_id, now) if lock(session, game_id, skip_locked=True) else None
+    found = load(session, game_id, now) if log.lock(session, game_id, skip_locked=True) else None
+    if found is None:
+        yield None
+        return
+    found.load_orders()
+    found.remember()
     yield found
-    if found is not None:
-        found.put()
+    found.put()
 
 
 def position(table: Table) -> Position:
@@ -203,12 +179,12 @@ def advance(
     mover: int | None = None,
     restart: frozenset[int] = frozenset(),
 ) -> None:
-    """Settle a state that has just changed, with all that follows: entries, snapshot, turns, mails, the end.
+    """Settle a state that has just changed, with all that follows: entries, snapshot, turns, events, the end.
 
     Args:
         position: before the change and the entries that it has made so far.
         state: after the change, before chance and forced moves.
-        mover: the seat whose player is at the page right now; their own next turn is emailed a little later.
+        mover: the seat whose player is at the page right now.
         restart: seats whose turn starts again although their question is the same.
     """
     rules, game = position.rules, table.game
@@ -217,7 +193,7 @@ def advance(
     if was_running:
         state = settle(table, rules, state, now)
     if was_running and game.paused:  # every player is on autopilot
-        mail_table(table, MailKind.ACT, f"rest:{game.id}:{game.head}", now, seq=game.head)
+        table.tell(events.GameRests(at=now, seq=game.head))
     outcome = rules.outcome(state)
     told = positions.extended(rules, position.state, position.followed, table.unsaved())
     after = Position(game.id, rules, state, game.head, game.paused, outcome, told)
@@ -227,11 +203,11 @@ def advance(
         return
     questions = {seat: str(question) for seat, question in after.awaited.items()}
     for turn in turns.reconcile(table, questions, now, restart):
-        announce_turn(table, turn, now, OWN_TURN_DELAY if turn.seat == mover else 0)
+        announce_turn(table, turn, now, at_page=turn.seat == mover)
 
 
 def finish(table: Table, outcome: Outcome, now: datetime) -> None:
-    """End a game: store its result, close its turns and orders, and email everybody."""
+    """End a game: store its result, and close its turns and orders."""
     game = table.game
     game.status = GameStatus.OVER
     game.ended_at = now
@@ -242,7 +218,7 @@ def finish(table: Table, outcome: Outcome, now: datetime) -> None:
     turns.close_all(table, now)
     standing_orders.withdraw_all(table, None, Fact("game_over"), now)
     autopilot.clear_alerts(table, now)
-    mail_table(table, MailKind.OVER, f"over:{game.id}", now, seq=game.head)
+    table.tell(events.GameOver(at=now, seq=game.head))
 
 
 # ---- quarantine ----

@@ -10,13 +10,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from byzanz import umpire
 from byzanz.record import Cause
-from server.play import autopilot, positions, running, turns
+from server.play import autopilot, events, positions, running, turns
 from server.play.game import Table
 from server.play.moves import playable_position
 from server.play.running import quarantine_if_broken
 from server.store import facts
 from server.store.engine import reading, transaction
-from server.store.mail_kinds import MailKind
 from server.store.models import Turn
 from server.store.statements import TurnRow
 
@@ -54,10 +53,10 @@ def _reset(table: Table, turn: TurnRow, now: datetime) -> None:
 
 
 def remind(game_id: str, seat: int, now: datetime) -> bool:
-    """Queue the reminder of an open turn; one transaction, which locks the game and checks everything again.
+    """Say that the deadline of an open turn nears; one transaction, which locks the game and checks everything again.
 
     Returns:
-        Whether a reminder was queued: an outage may have moved it, and not every player wants one.
+        Whether it does, and its player wants to be reminded: an outage may have moved it.
     """
     with transaction() as session, running.in_hand_if_free(session, game_id, now) as table:
         turn = table.turns.get(seat) if table is not None else None
@@ -70,8 +69,7 @@ def remind(game_id: str, seat: int, now: datetime) -> bool:
         person = table.seats[seat].person
         if person is None or person.cadence != "each":
             return False
-        key = f"remind:{game_id}:{seat}:{turn.opened_seq}"
-        table.mail(MailKind.REMIND_TURN, key, person.id, now, seat=seat, seq=turn.opened_seq)
+        table.tell(events.DeadlineNears(at=now, seat=seat, opened_seq=turn.opened_seq))
         return True
 
 
@@ -138,10 +136,7 @@ def _play_fallback(table: Table, seat: int, now: datetime) -> int:
     late = table.seats[seat]
     late.missed += 1
     running.advance(table, position, state, now)
-    if late.person_id is not None:
-        kind = MailKind.AUTOPILOT if late.autopilot else MailKind.TIMEOUT  # one email, also if both happened
-        key = f"{kind}:{table.game.id}:{seat}:{first}"
-        table.mail(kind, key, late.person_id, now, seat=seat, seq=first, details={"last": last})
+    table.tell(events.TurnMissed(at=now, seat=seat, first=first, last=last, autopilot=late.autopilot))
     return first
 
 

@@ -172,7 +172,7 @@ def read(found: Mapping[str, Any]) -> Fact:
 
 
 class FactColumn(TypeDecorator[Fact]):
-    """A fact as canonical JSON; any other text, from before facts were stored as JSON, is read verbatim."""
+    """A fact as canonical JSON."""
 
     impl = Text
     cache_ok = True
@@ -181,11 +181,7 @@ class FactColumn(TypeDecorator[Fact]):
         return None if value is None else json.dumps(stored(value), sort_keys=True, separators=(",", ":"))
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> Fact | None:
-        if value is None:
-            return None
-        if not value.startswith('{"code":'):
-            return Fact("text", {"text": value})
-        return read(json.loads(value))
+        return None if value is None else read(json.loads(value))
 
 
 # ---- notes of log entries ----

@@ -20,6 +20,11 @@ from server.store.engine import db, driver_errors, one_writer, wait_without_limi
 LOCK = 0x62797A616E7A
 """The number of the advisory lock that lets only one process at a time migrate a PostgreSQL database."""
 
+WITH_THE_OLDER = "dc3bbcf3"
+"""The last commit with the migrations that came before the first one of today."""
+OLDER = frozenset(f"{number:04}" for number in range(1, 33))
+"""Their revisions, at which a database of that time may still be."""
+
 
 def head_revision() -> str | None:
     """Return the revision that this code is written for."""
@@ -40,7 +45,7 @@ def check() -> None:
     """
     revision, head = current_revision(), head_revision()
     if revision != head:
-        refuse_newer(revision)
+        refuse_unknown(revision)
         state = f"at revision {revision}, not {head}" if revision else "empty"
         raise ConfigError(f"the database is {state}: run `byzanz upgrade`")
 
@@ -52,12 +57,12 @@ def upgrade() -> tuple[str | None, str | None]:
         The revisions of the database before and after.
 
     Raises:
-        ConfigError: the database does not answer, or belongs to a newer version of this program.
+        ConfigError: the database does not answer, or belongs to another version of this program.
     """
     try:
         with driver_errors(db.engine.dialect), _exclusive():
             before = current_revision()
-            refuse_newer(before)
+            refuse_unknown(before)
             command.upgrade(_config(), "head")
             return before, current_revision()
     except (CommandError, RuntimeError) as error:
@@ -66,12 +71,17 @@ def upgrade() -> tuple[str | None, str | None]:
         raise ConfigError(f"BYZANZ_DATABASE_URL: {error_line(error)}") from error
 
 
-def refuse_newer(revision: str | None) -> None:
+def refuse_unknown(revision: str | None) -> None:
     """Check that this code knows a revision.
 
     Raises:
-        ConfigError: it does not, because a newer version has upgraded the database.
+        ConfigError: it does not, because the database is too old, or because a newer version has upgraded it.
     """
+    if revision in OLDER:
+        raise ConfigError(
+            f"the database is at revision {revision}, which is too old for this version of Byzanz: install commit "
+            f"{WITH_THE_OLDER} and run `byzanz upgrade`, then install this version and run it again (docs/deploy.md)"
+        )
     if revision and revision not in {step.revision for step in _steps().walk_revisions()}:
         raise ConfigError(
             f"the database is at revision {revision}, which this version of Byzanz does not know: a newer one has "

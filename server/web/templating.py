@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -15,21 +15,20 @@ from babel.lists import format_list
 from babel.numbers import format_decimal, format_percent
 from babel.support import NullTranslations
 from flask import Flask
-from flask_babel import format_date, get_locale, gettext
+from flask_babel import format_date, get_locale
 from jinja2 import Template
 from jinja2.runtime import Context, Macro
 from markupsafe import Markup, escape
 
 from byzanz import record
 from server import i18n
-from server.community.talk import FORMER
 from server.config import zones
-from server.i18n import characters
 from server.i18n.characters import Name, isolate_in_text, without_isolates
 from server.mail.text import as_text
-from server.play import history
+from server.play import history, names
 from server.play.clock import Span
 from server.store import mail_kinds
+from server.store.statements import GameRow, SeatRow
 
 
 def init_filters(app: Flask) -> None:
@@ -46,9 +45,11 @@ def init_filters(app: Flask) -> None:
         "month": month,
         "decimal": decimal,
         "percent": percent,
-        "former": former_names,
+        "called": called,
         "mail_label": mail_label,
-        "player": player_name,
+        "cut": cut,
+        "former": names.former,
+        "player": names.shown,
         "then": as_of_then,
     }
 
@@ -64,21 +65,14 @@ def listed(texts: Sequence[str]) -> str:
     return Markup(found) if isolated else found  # noqa: S704 - its parts are escaped
 
 
-def former_names(
-    names: Sequence[str], seats: Collection[int], known: Mapping[int, str] | None = None
-) -> Sequence[str]:
-    """Return the names at a table, by seat, as of a time when these seats had other players.
-
-    Args:
-        known: the names of these by seat, for moderators; to all others they are former players.
-    """
-    former, told = player_name(FORMER), known or {}
-    return tuple(told.get(seat, former) if seat in seats else name for seat, name in enumerate(names))
+def called(seat: SeatRow, game: GameRow, reader: names.Reader) -> str:
+    """Return what the player of a seat is called, as its reader may read it; empty if the seat is free."""
+    return names.of(game, seat, reader)
 
 
-def player_name(name: str) -> str:
-    """Return a name at a table as its reader sees it: players whose names nobody has kept in the reader's language."""
-    return str(gettext("Former player")) if name == FORMER else characters.shown(name)
+def cut(seat: SeatRow, game: GameRow, reader: names.Reader) -> str:
+    """Return the cut of a seat, as its reader may read it."""
+    return names.cut_of(game, seat, reader)
 
 
 def mail_label(kind: str) -> str:
@@ -87,13 +81,13 @@ def mail_label(kind: str) -> str:
 
 
 def as_of_then(
-    entries: Sequence[record.Entry], names: Sequence[str], me: int | None
+    entries: Sequence[record.Entry], named: Sequence[str], me: int | None
 ) -> list[tuple[record.Entry, Sequence[str], int | None]]:
     """Return the newest entries of a log, each with the names of that time and the reader's seat, if it was theirs."""
     former = history.taken_over(entries)
     whose = [former.get(entry.seq, frozenset[int]()) for entry in entries]
     return [
-        (entry, former_names(names, seats), None if me in seats else me)
+        (entry, names.former(named, seats), None if me in seats else me)
         for entry, seats in zip(entries, whose, strict=True)
     ]
 

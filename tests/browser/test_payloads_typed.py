@@ -104,7 +104,7 @@ def test_names_that_are_scripts_do_not_run_while_somebody_plays(tab: Callable[..
         with transaction() as session:
             session.get_one(Game, game.id).name = SHAPES[number]
             for row in session.query(Seat).filter_by(game_id=game.id):
-                row.name = SHAPES[(number + row.seat) % len(SHAPES)]
+                row.stored_name = SHAPES[(number + row.seat) % len(SHAPES)]
         seat = min(position(game.id).awaited)
         page = shown.goto(url(game, seat))
         for label in page.locator("#play label").all()[:3]:

@@ -17,8 +17,8 @@ from server.store.facts import Fact
 from server.store.models import Game, IncomingMail, Mail, Person, Seat, Turn
 from server.validation import Guest
 from tests.conftest import NOW, begun
+from tests.support.games import submit
 from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, invited, person, token
-from tests.support.mails import submit
 from tests.support.talk import word_id
 
 PERSON = Guest("Zenobia Quillfeather", "zenobia.quill@palmyra.example")
@@ -52,7 +52,7 @@ def create() -> int:
         game = begun(3, game_id)
         with engine.transaction() as session:
             seat = session.get_one(Seat, (game_id, 1))
-            seat.person_id, seat.name = zeno_id, PERSON.name
+            seat.person_id, seat.stored_name = zeno_id, PERSON.name
         submit(game.id, 0, "pass")
         with engine.transaction() as session:
             turn = update(Turn).where(Turn.game_id == game_id, Turn.seat == 1)

@@ -78,7 +78,9 @@ def counted(
         session.flush()
         for number, (name, person, place, score) in enumerate(zip(names, ids, places, scores, strict=True)):
             bot = "greedy" if person is None else None
-            seat = Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person, bot=bot)
+            seat = Seat(
+                game_id=game_id, seat=number, stored_name=name, status="seated", person_id=person, bot=bot
+            )
             session.add(seat)
             session.add(
                 Standing(game_id=game_id, seat=number, place=place, score=score, person_id=person, bot=bot)

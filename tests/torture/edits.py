@@ -128,7 +128,7 @@ def _rows(record: Record) -> tuple[Any, list[Any]]:
         result=dumps(asdict(record.result)) if record.result else None,
     )
     seats = [
-        Seat(game_id=header.id, seat=seat, name=f"Bot {seat}", status="seated", bot="random", cut=cut)
+        Seat(game_id=header.id, seat=seat, stored_name=f"Bot {seat}", status="seated", bot="random", cut=cut)
         for seat, cut in enumerate(header.cuts)
     ]
     return game, [*seats, *(EntryRow(game_id=header.id, **asdict(entry)) for entry in record.entries)]

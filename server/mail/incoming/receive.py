@@ -23,6 +23,7 @@ from server.mail.incoming.mime import Part
 from server.mail.incoming.reply import Reply
 from server.mail.incoming.talk import Outcome
 from server.mail.outgoing.smtp import ascii_domain
+from server.play import names
 from server.play.positions import NoRules, on_hold
 from server.store import links, log, outbox, people, totals
 from server.store.engine import insert, reading, transaction
@@ -30,6 +31,7 @@ from server.store.facts import Fact
 from server.store.links import SeatAccess
 from server.store.mail_kinds import MailKind
 from server.store.models import IncomingMail, LinkPurpose, Mail, Person
+from server.store.statements import MailRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,7 @@ def _report(arrived: Arrived, mail_id: int, now: datetime) -> str:
     report = bounces.parse_report(arrived.message, arrived.sender, _reader(mail_id))
     if mail_id == deliverability.TRIAL and report.kind == "nothing":
         report = replace(report, diagnostic=checked(arrived))
-    mail: Mail | None = None
+    mail: MailRow | None = None
     if report.kind in ("failed", "expired", "ours"):
         mail = deliverability.handle_bounce(mail_id, report.diagnostic, now, cause=report.kind)
     elif report.kind == "complaint":
@@ -259,7 +261,9 @@ def _reply(mail: Arrived, local: str, now: datetime) -> str:
     row = _claim(mail, now)
     if row is None:
         return _left_alone("repeated", "seen before")
-    known = reply.known_of((access.seat.name, person.name), person.email or "")
+    known = reply.known_of(
+        (names.of(access.game, access.seat, access.seat.seat), person.name), person.email or ""
+    )
     message = reply.parse_reply(mail.message, mail.sender, talk=talk, known=known)
     ignored = _why_ignored(message, _same_address(message.sender, person.email or ""), talk)
     if ignored is not None:
@@ -455,12 +459,12 @@ def _log(row: IncomingMail, kind: str, said: str, about: Mapping[str, object]) -
 
 
 def _mark_done(
-    session: Session, row: IncomingMail, kind: str, outcome: Fact, about: SeatAccess | Mail | None
+    session: Session, row: IncomingMail, kind: str, outcome: Fact, about: SeatAccess | MailRow | None
 ) -> bool:
     """Mark a mail as done; False if it already was."""
     mark = update(IncomingMail).where(IncomingMail.id == row.id, IncomingMail.outcome == IN_PROGRESS)
     mark = mark.values(kind=kind, outcome=outcome)
-    if isinstance(about, Mail):
+    if isinstance(about, MailRow):
         mark = mark.values(person_id=about.person_id, game_id=about.game_id, seat=about.seat)
     elif about is not None:
         mark = mark.values(person_id=about.link.person_id, game_id=about.game.id, seat=about.seat.seat)

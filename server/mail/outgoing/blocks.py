@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from flask_babel import gettext, ngettext
 from markupsafe import Markup
 
-from server.community.talk import FORMER
 from server.mail.outgoing.talk import Talk
 from server.mail.text import as_text
+from server.play import names
 
 Caller = Callable[[], str]
 """What stands within a block, as templates give it."""
@@ -135,8 +135,7 @@ class TextBlocks:
 
 
 def _spoken(speaker: str, lines: Sequence[str]) -> str:
-    name = gettext("Former player") if speaker == FORMER else speaker
-    return f"- {name}: " + "\n    ".join(lines)
+    return f"- {names.shown(speaker)!s}: " + "\n    ".join(lines)
 
 
 def _items(caller: Caller) -> str:

@@ -167,6 +167,7 @@ def _mark(mail: MailRow, outcome: Outcome) -> None:
 
 
 def _write(mail: MailRow, now: datetime) -> ComposedMail:
+    """Compose a mail that may be sent now, and store the links that it is the first to carry."""
     with reading() as session:
         beside = outbox.waiting_beside(session, mail)
         if beside is None:
@@ -178,12 +179,12 @@ def _write(mail: MailRow, now: datetime) -> ComposedMail:
             raise TemporaryFailure(Fact("quarantined"))
         if held and not mail_kinds.of(mail.kind).answers_email:  # an answer needs no rules to say so
             raise Postponed(now + WITHOUT_RULES)
-        found = view.existing_links(session, rows)
-        if found is not None:
-            return compose(session, rows, found, now)
-    with transaction() as session:
-        view.issue_links(session, relevance.load_rows(session, mail, now), now)
-    return _write(mail, now)
+        mail_links, made = view.links_of(session, rows, now)
+        composed = compose(session, rows, mail_links, now)
+    if made:
+        with transaction() as session:
+            links.add_all(session, made)
+    return composed
 
 
 def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
@@ -194,11 +195,12 @@ def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
             outbox.mark_merged(session, composed.merged, now)
             if (link_id := outbox.details(mail).get("link")) is not None:
                 links.begin_lifetime(session, link_id, now)
+            turn = deliverability.turn_of(mail)
             kind = mail_kinds.of(mail.kind)
             if kind.starts_clocks and kind.lists:
                 digest.start_clocks(session, mail, composed.turns, now)
-            elif kind.starts_clocks and composed.times is not None:
-                play.mail_accepted(session, mail, composed.times, now)
+            elif kind.starts_clocks and turn is not None and composed.times is not None:
+                play.mail_accepted(session, turn, composed.times, now)
             alerts.clear(session, (_late_key(mail), "mail-settings"), now)
     if first:
         totals.count("mail_out:dropped", len(composed.merged))
@@ -216,7 +218,9 @@ def _drop(mail: MailRow, reason: Fact, now: datetime) -> None:
     with transaction() as session:
         play.lock_games(session, {mail.game_id or ""})
         outbox.mark_dropped(session, mail, now, reason)
-        play.mail_dropped(session, mail, now)
+        turn = deliverability.turn_of(mail)
+        if mail_kinds.of(mail.kind).starts_clocks and turn is not None:
+            play.mail_dropped(session, turn, now)
     _log(mail, "dropped", reason)
 
 

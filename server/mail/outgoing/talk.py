@@ -13,10 +13,9 @@ from byzanz.record import Cause
 from server.community import talk
 from server.community.talk import Said
 from server.mail.text import one_line
-from server.store import log, mail_kinds, people
+from server.store import links, log, mail_kinds, people
 from server.store.mail_kinds import Content, Stop
-from server.store.models import Link
-from server.store.statements import AnyGame, AnyMail, AnyPerson, AnySeat
+from server.store.statements import GameRow, MailRow, PersonRow, SeatRow
 
 LINES = 3
 """Lines of one person's words that an email shows."""
@@ -45,17 +44,17 @@ class Talk:
         return len(self.words) + self.left_out
 
 
-def is_talk(mail: AnyMail) -> bool:
+def is_talk(mail: MailRow) -> bool:
     """Whether a mail is about nothing but table talk."""
     return mail_kinds.of(mail.kind).stop is Stop.TALK
 
 
 def in_mail(
     session: Session,
-    mail: AnyMail,
-    game: AnyGame | None,
-    seat: AnySeat | None,
-    reader: AnyPerson,
+    mail: MailRow,
+    game: GameRow | None,
+    seat: SeatRow | None,
+    reader: PersonRow,
     context: Mapping[str, Any],
 ) -> Talk:
     """Return the table talk that a mail tells.
@@ -67,12 +66,12 @@ def in_mail(
     if game is None or seat is None or not is_wanted(game, reader):
         return Talk()
     if is_talk(mail):
-        return news(session, mail, merged)
+        return news(session, game, mail, merged)
     after = _told_before(session, game, seat.seat, context)
     return Talk() if after is None else since(session, game, reader, after, merged)
 
 
-def _told_before(session: Session, game: AnyGame, seat: int, context: Mapping[str, Any]) -> int | None:
+def _told_before(session: Session, game: GameRow, seat: int, context: Mapping[str, Any]) -> int | None:
     """Return the entry from which on a mail tells the table talk; None if it tells none.
 
     That is the reader's own last move; in an answer, the head when the turn opened to which they replied.
@@ -83,17 +82,17 @@ def _told_before(session: Session, game: AnyGame, seat: int, context: Mapping[st
     if kind.content is Content.ENDING:
         return log.last_move(session, game.id, seat, (Cause.PLAYER, Cause.BOT))
     address = context["details"].get("reply") if kind.answers_email else None
-    used = session.get(Link, address) if address is not None else None
+    used = links.get(session, address) if address is not None else None
     return used.seq if used is not None else None
 
 
-def is_wanted(game: AnyGame, person: AnyPerson) -> bool:
+def is_wanted(game: GameRow, person: PersonRow) -> bool:
     """Whether emails tell this person what is said at a table, and anything ever was: this asks no database."""
     return game.said > 0 and person.talk != "never"
 
 
 def since(
-    session: Session, game: AnyGame, person: AnyPerson, seq: int, merged: Sequence[AnyMail] = ()
+    session: Session, game: GameRow, person: PersonRow, seq: int, merged: Sequence[MailRow] = ()
 ) -> Talk:
     """Return what others have said after an entry, and all that emails merged into this one would have told.
 
@@ -102,28 +101,27 @@ def since(
     """
     if not is_wanted(game, person):
         return Talk()
-    found = talk.said_since(session, game.id, person.id, seq)
+    found = talk.said_since(session, game, person.id, seq)
     if any(is_talk(mail) for mail in merged):
         known = {said.id for said in found}
-        found = [each for each in unread(session, game.id, person.id, merged) if each.id not in known] + found
+        found = [each for each in unread(session, game, person.id, merged) if each.id not in known] + found
     return _shown(found)
 
 
-def news(session: Session, mail: AnyMail, merged: Sequence[AnyMail] = ()) -> Talk:
+def news(session: Session, game: GameRow, mail: MailRow, merged: Sequence[MailRow] = ()) -> Talk:
     """Return what an email about nothing but talk tells, with those merged into it; nothing if all has been read."""
-    assert mail.game_id is not None
-    return _shown(unread(session, mail.game_id, mail.person_id, [mail, *merged]))
+    return _shown(unread(session, game, mail.person_id, [mail, *merged]))
 
 
-def unread(session: Session, game_id: str, person_id: int, mails: Sequence[AnyMail]) -> list[Said]:
+def unread(session: Session, game: GameRow, person_id: int, mails: Sequence[MailRow]) -> list[Said]:
     """Return what emails about talk were queued to tell, and what was said since, unless its reader was at the table.
 
     Args:
         mails: queued; those about anything else do not count.
     """
     first = min(mail.created_at for mail in mails if is_talk(mail))
-    read_at = people.last(session, person_id, [game_id])
-    found = talk.words(session, game_id, person_id)
+    read_at = people.last(session, person_id, [game.id])
+    found = talk.words(session, game, person_id)
     heard = (said for said in found if said.at >= first and not said.own and not said.hidden)
     return [said for said in heard if read_at is None or said.at > read_at]
 

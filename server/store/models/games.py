@@ -127,8 +127,6 @@ class Game(Base):
     """The organiser's personal line to the people they invite."""
     mails_dated: Mapped[bool] = mapped_column(default=False)
     """The game ended a month ago, and its emails have the date on which they are deleted."""
-    past_unknown: Mapped[bool] = mapped_column(default=False)
-    """Somebody was replaced before tenures were kept: the game is not counted for anybody."""
     counted_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When its result was counted."""
     open_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
@@ -213,7 +211,8 @@ class Seat(Base):
     )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(NameText(40))
+    stored_name: Mapped[str] = mapped_column("name", NameText(40), key="stored_name")
+    """What the player is called at this table; `play.names` says who may read it, and what others read instead."""
     status: Mapped[str] = mapped_column(String(10))
     person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
     bot: Mapped[str | None] = mapped_column(String(20), default=None)
@@ -221,7 +220,7 @@ class Seat(Base):
     uncut: Mapped[bool] = mapped_column(default=False)
     """Seated without being asked: the cut is the one that the server proposed."""
     cut_number: Mapped[int] = mapped_column(default=0)
-    """When the player made the cut: a number of its game's `cuts_made`; 0 if it is not known."""
+    """When the player made the cut: a number of its game's `cuts_made`; 0 until they have."""
     silent: Mapped[bool] = mapped_column(default=False)
     """The player has muted this game; clocks start as soon as turns open."""
     bank: Mapped[int] = mapped_column(default=0)
@@ -281,7 +280,8 @@ class Entry(Base):
     seconds: Mapped[int | None] = mapped_column(default=None)
     """How long the clock of the turn that this answered had run, or EXCUSED; 0 for all other entries.
 
-    None: an entry from before this was kept. It stands beside the log, for what is counted after the game.
+    It stands beside the log, for what is counted after the game. None, which stands only in logs from before the first
+    release, counts as EXCUSED.
     """
 
 
@@ -305,7 +305,7 @@ class ModeratorAction(Base):
     """The moderator; None: the operator, at the shell."""
     at: Mapped[datetime] = mapped_column(UtcTime)
     power: Mapped[str] = mapped_column(String(10))
-    """One of `powers.POWERS`; `act` for entries from before this was kept."""
+    """One of `powers.POWERS` or `powers.OPERATORS`."""
     game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), index=True, default=None)
     """The table that it concerns, if it is one."""
     seq: Mapped[int | None] = mapped_column(default=None)
@@ -313,7 +313,7 @@ class ModeratorAction(Base):
     about_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
     """The person whom it concerns, if it is one."""
     reason: Mapped[str | None] = mapped_column(Text, default=None)
-    """None: from before this was kept, or about a person who was erased since."""
+    """None: it is about a person who was erased since."""
 
 
 # ---- turns and standing orders ----

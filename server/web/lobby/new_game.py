@@ -19,11 +19,12 @@ from server.errors import Crowded, InvalidInput, Refused, TooMany
 from server.lobby import create, rematch
 from server.lobby import settings as lobby_settings
 from server.lobby.settings import TimeControl
-from server.play import positions
+from server.play import names, positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
 from server.store.models import Game, GameSettings, Person, Seat
+from server.store.statements import GameRow
 from server.validation import LONGEST_NAME, Guest
 from server.web import submissions
 from server.web.http import csrf, limiter, seat_access
@@ -161,6 +162,7 @@ class Group:
     Args:
         token: of the player's seat, which vouches for them.
         others: the seats of the others.
+        names: at the table, by seat.
         complete: nobody is missing.
         fields: what the form says at first.
         bots: their kinds.
@@ -170,6 +172,7 @@ class Group:
     token: str
     host: Person
     others: Sequence[Seat]
+    names: Sequence[str]
     complete: bool
     fields: dict[str, str]
     bots: Sequence[str]
@@ -184,7 +187,7 @@ class Group:
         """Return those whom the posted form still invites."""
         fields = flask.request.form
         return [
-            Guest(seat.name, seat.person.email or "")
+            Guest(self.names[seat.seat], seat.person.email or "")
             for seat in self.others
             if seat.person and fields.get(f"same_{seat.seat}")
         ]
@@ -211,7 +214,8 @@ def group_of(session: Session, access: SeatAccess) -> Group:
     bots = [seat.bot for seat in seats if seat.bot]
     chosen = GameSettings.of(game)
     fields = fields_of(chosen) | _fields_of_group(game, seats, host.id, len(seats) - len(ready), bots)
-    return Group(links.token(access.link), host, others, complete, fields, bots, chosen)
+    named = names.at_table(GameRow.of(game), seats, access.seat.seat)
+    return Group(links.token(access.link), host, others, named, complete, fields, bots, chosen)
 
 
 def _fields_of_group(
@@ -220,7 +224,9 @@ def _fields_of_group(
     """Return what the form says beside the settings; seats of missing people are free if all can see the table."""
     fields = {
         "title": rematch.next_name(game.name, LONGEST_NAME),
-        "name": next(seat.name for seat in seats if seat.person_id == host_id),
+        "name": next(
+            names.of(GameRow.of(game), seat, seat.seat) for seat in seats if seat.person_id == host_id
+        ),
         "plays": "yes",
         "bots": str(len(bots)),
         "free": str(missing if game.listed else 0),

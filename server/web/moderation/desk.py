@@ -24,7 +24,7 @@ from server.community import reports
 from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
 from server.mail import deliverability
-from server.play import autopilot, powers
+from server.play import autopilot, names, powers
 from server.play.powers import Asker, Conflict
 from server.scheduler import loop
 from server.store import alerts, log, people
@@ -42,6 +42,7 @@ from server.store.models import (
     SeatStatus,
     Turn,
 )
+from server.store.statements import GameRow
 from server.validation import clean_address, whole_number
 from server.web.game import mail_log
 
@@ -404,7 +405,7 @@ def _search(q: str, status: str, kind: str) -> Select[Game]:
         query = query.where(Game.slug == kind)
     if q:
         persons = select(Person.id).where(Person.email.icontains(q, autoescape=True))
-        named = or_(Seat.name.icontains(q, autoescape=True), Seat.person_id.in_(persons))
+        named = or_(names.column().icontains(q, autoescape=True), Seat.person_id.in_(persons))
         seated = Game.id.in_(select(Seat.game_id).where(named))
         organised = Game.organiser_id.in_(persons)
         query = query.where(
@@ -478,10 +479,11 @@ def _moderators(session: Session) -> Sequence[Person]:
 
 def _names(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the names at each of these tables, by seat."""
-    names: dict[str, list[str]] = {game_id: [] for game_id in ids}
-    for seat in session.scalars(select(Seat).where(Seat.game_id.in_(names)).order_by(Seat.seat)):
-        names[seat.game_id].append(seat.name)
-    return names
+    found: dict[str, list[str]] = {game_id: [] for game_id in ids}
+    query = select(Game, Seat).join(Seat, Seat.game_id == Game.id).where(Game.id.in_(found))
+    for game, seat in session.execute(query.order_by(Seat.game_id, Seat.seat)).unique():
+        found[game.id].append(names.of(GameRow.of(game), seat, names.MODERATOR))
+    return found
 
 
 def _titles() -> dict[str, Any]:

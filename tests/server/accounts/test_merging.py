@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from server.community import profiles, results, talk
 from server.errors import InvalidInput, Refused
 from server.lobby import create
 from server.play.moderation import ActNotPossible, Newcomer
-from server.store import alerts, engine, links, outbox, people
+from server.store import alerts, engine, links, people
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 from server.store.models import (
@@ -228,17 +229,6 @@ def test_two_who_sat_there_one_after_the_other_stay_two(
             merging.check(session, one, other)
 
 
-def test_who_was_replaced_before_tenures_were_kept_is_known_by_their_link(
-    table: Callable[..., Table], pair: tuple[int, int]
-) -> None:
-    table(3)
-    play_in(0, pair[0])
-    with engine.transaction() as session:
-        links.issue(session, LinkPurpose.SEAT, pair[1], NOW, GAME)
-    with pytest.raises(NotOne):
-        join(pair)
-
-
 def test_two_who_had_seats_in_a_game_that_was_called_off_can_join(pair: tuple[int, int]) -> None:
     game_id = create.create_game(wish(players=(KEPT, OTHER)), NOW)
     with engine.transaction() as session:
@@ -314,7 +304,7 @@ def test_of_two_seats_in_a_game_that_has_not_begun_one_stays(
     found = [(seat.status, seat.person_id) for seat in seats_of(game_id)[1:]]
     assert sorted(found, key=str) == sorted([(stays, pair[0]), ("free", None)], key=str)
     assert [seat.cut for seat in seats_of(game_id) if seat.status == "free"] == [""]
-    told = [outbox.details(mail)["answer"] for mail in mails("answered")]
+    told = [json.loads(mail.details)["answer"] for mail in mails("answered")]
     assert told == (["declined"] if (mine, theirs) in HEARD_OF else [])
 
 

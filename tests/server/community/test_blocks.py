@@ -20,6 +20,7 @@ from server.store import engine
 from server.store.models import Block, Game, Person, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
+from tests.support.games import loaded
 from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, invited, mails, person, seats_of
 from tests.support.mail_servers import FakeMailer
 from tests.support.pages import log_in, look, without_ids
@@ -95,7 +96,7 @@ def test_the_list_names_people_as_at_the_last_table() -> None:
     counted("g1", ["Alice", "Bob"], [1, 2], at=NOW - DAY)
     counted("g2", ["Alice", "Bob"], [1, 2], at=NOW + DAY)
     with engine.transaction() as session:
-        session.get_one(Seat, ("g2", 1)).name = "Robert"
+        session.get_one(Seat, ("g2", 1)).stored_name = "Robert"
     for days, other in enumerate((bob, cara, dora)):
         blocks.block(ann, other, NOW + days * DAY)
     with engine.reading() as session:
@@ -207,9 +208,11 @@ def listed_table(
         session.add(game)
         session.flush()
         for number, (name, person_id) in enumerate(zip(names[1:], ids[1:], strict=True)):
-            session.add(Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person_id))
+            session.add(
+                Seat(game_id=game_id, seat=number, stored_name=name, status="seated", person_id=person_id)
+            )
         if free:
-            session.add(Seat(game_id=game_id, seat=len(names) - 1, name="", status="free"))
+            session.add(Seat(game_id=game_id, seat=len(names) - 1, stored_name="", status="free"))
             create.wait_for_players(session, game, NOW)
     return game_id
 
@@ -321,7 +324,7 @@ def test_the_pages_of_the_blocked_are_the_same_to_the_byte_except_for_lists(clie
 
 def readable(game: Table, seat: int) -> list[str]:
     with engine.reading() as session:
-        return [each.text for each in talk.words(session, game.id, game.people[seat])]
+        return [each.text for each in talk.words(session, loaded(session, game.id).game, game.people[seat])]
 
 
 def test_a_block_hides_words_from_the_blocker_alone(table: Callable[..., Table]) -> None:

@@ -123,7 +123,7 @@ def test_those_one_meets_most_often_come_first() -> None:
     counted("g2", ["Charlie", "Alice", "Bot"], [1, 2, 3], at=NOW - DAY)
     handled("Bob", "Bobby", "met")
     with engine.transaction() as session:
-        session.get_one(Seat, ("g2", 0)).name = "Charles"
+        session.get_one(Seat, ("g2", 0)).stored_name = "Charles"
     assert of(ann).mates == [
         statistics.Mate("Charles", None, profiles.Company(2, 1)),
         statistics.Mate("Bob", "Bobby", profiles.Company(1, 1)),

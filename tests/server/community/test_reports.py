@@ -16,7 +16,7 @@ from server.store import alerts, engine, log, people, processes
 from server.store.models import Alert, Game, Person, Seat, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.mails import change, row
+from tests.support.games import change, row
 from tests.support.talk import word_id
 
 Begin = Callable[..., Table]
@@ -142,7 +142,7 @@ def test_a_moderator_reads_only_up_to_the_look(game: Table) -> None:
 
 def test_words_of_a_former_player_have_their_own_name(game: Table, table: Begin) -> None:
     newcomer = table(4, game_id="g2").people[3]
-    change(Seat, (game.id, 1), person_id=newcomer, name="Nora")
+    change(Seat, (game.id, 1), person_id=newcomer, stored_name="Nora")
     with engine.reading() as session:
         assert {each.name for each in reports.heard(session, game.id, NOW, 100)} == {"Bob"}
 

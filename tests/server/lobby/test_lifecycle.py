@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from server.mail import subscriptions
 from server.mail.outgoing.deliver import deliver
 from server.mail.text import quoted
 from server.play.moderation import Newcomer, has_looked
-from server.store import engine, links, log, outbox, people
+from server.store import engine, links, log, people
 from server.store.models import GameSettings, Mail, Person, Turn
 from server.validation import Guest
 from tests.support.at_once import at_once, wait_until_held_up
@@ -96,14 +97,14 @@ def test_a_second_press_of_the_button_changes_nothing(now: datetime) -> None:
 
 def test_an_organiser_who_does_not_play_has_no_seat(now: datetime) -> None:
     game_id, _host = invited(now, plays=False, players=(BOB, CHARLIE, DAPHNE))
-    assert [seat.name for seat in seats_of(game_id)] == ["Bob", "Charlie", "Daphne"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Bob", "Charlie", "Daphne"]
     assert [seat.status for seat in seats_of(game_id)] == ["invited"] * 3
 
 
 def test_a_game_against_bots_begins_with_the_confirmation(now: datetime) -> None:
     game_id, _host = invited(now, players=(), bots=("greedy", "greedy", "random"))
     assert game_of(game_id).status == "running"
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Theodora", "Narses", "Leontios"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Theodora", "Narses", "Leontios"]
     assert [seat.cut for seat in seats_of(game_id)] == [
         "alice cuts",
         "Theodora",
@@ -116,14 +117,14 @@ def test_a_game_against_bots_begins_with_the_confirmation(now: datetime) -> None
 def test_equal_names_at_a_table_are_numbered(now: datetime) -> None:
     others = (Guest("ALICE", "a2@example.org"), Guest("Alice", "a3@example.org"))
     game_id = create.create_game(wish(players=others), now)
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "ALICE 2", "Alice 3"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "ALICE 2", "Alice 3"]
 
 
 def test_a_known_address_does_not_tell_the_name_on_file(now: datetime) -> None:
     with engine.transaction() as session:
         people.get_or_create(session, BOB.address, "Robert the Known", now)
     game_id = create.create_game(wish(players=(Guest("Bob", "BOB@example.org"), CHARLIE)), now)
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Charlie"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Bob", "Charlie"]
 
 
 # ---- what cannot be had ----
@@ -217,7 +218,7 @@ def test_what_a_stranger_types_is_nobody_s_name(now: datetime) -> None:
     assert names()["daphne@example.org"] == "Daphne of Galata"
     assert names()["felix@example.org"] == "Felix"
     invitations.accept(token("invite", offers[1], game_id, now), "Charly", "", now)
-    assert seats_of(game_id)[1].name == "Charly"
+    assert seats_of(game_id)[1].stored_name == "Charly"
     assert names()["charlie@example.org"] == "Charles"  # the name that he has chosen before
 
 
@@ -225,7 +226,7 @@ def test_the_organiser_names_himself_when_he_confirms(now: datetime) -> None:
     asked = [create.create_game(wish(organiser=Guest("Alicia", ALICE.address)), now) for _ in range(2)]
     first, second = (token("organise", ALICE, game_id, now) for game_id in asked)
     create.confirm_game(first, now)
-    assert (names()[ALICE.address], seats_of(asked[0])[0].name) == ("Alicia", "Alicia")
+    assert (names()[ALICE.address], seats_of(asked[0])[0].stored_name) == ("Alicia", "Alicia")
     before = everything()
     for name in ("", "evil.example", "BOB"):
         with pytest.raises(InvalidInput) as refused:
@@ -233,7 +234,7 @@ def test_the_organiser_names_himself_when_he_confirms(now: datetime) -> None:
         assert refused.value.field == "name"
         assert everything() == before
     create.confirm_game(second, now, name="Ali")
-    assert (names()[ALICE.address], seats_of(asked[1])[0].name) == ("Ali", "Ali")
+    assert (names()[ALICE.address], seats_of(asked[1])[0].stored_name) == ("Ali", "Ali")
 
 
 def test_an_organiser_sends_twenty_invitations_a_day(now: datetime) -> None:
@@ -270,7 +271,7 @@ def test_the_game_begins_when_the_last_one_accepts(now: datetime) -> None:
     assert " ".join(chance.shuffled(before, chance.Stream(key, "deal").below)) == dealt.move.removeprefix(
         "shuffle deal "
     )
-    answers = [outbox.details(mail) for mail in mails("answered", ALICE)]
+    answers = [json.loads(mail.details) for mail in mails("answered", ALICE)]
     assert answers == [
         {"name": "Bobby", "answer": "accepted", "begun": False},
         {"name": "Charlie", "answer": "accepted", "begun": True},
@@ -305,7 +306,7 @@ def test_who_leaves_before_the_start_takes_his_cut_along(now: datetime) -> None:
     invitations.accept(bob, "Bob", "bob cuts", now)
     invitations.decline(bob, now)
     assert (seats_of(game_id)[1].status, seats_of(game_id)[1].cut) == ("declined", "")
-    assert [outbox.details(mail)["answer"] for mail in mails("answered", ALICE)] == ["accepted", "left"]
+    assert [json.loads(mail.details)["answer"] for mail in mails("answered", ALICE)] == ["accepted", "left"]
     before = everything()
     invitations.decline(bob, now)
     assert everything() == before
@@ -382,8 +383,8 @@ def test_a_dropped_seat_is_free_and_its_person_is_told(now: datetime) -> None:
     invitations.accept(bob, "Bob", "bob cuts", now)
     invitations.drop(host, 1, now)
     seat = seats_of(game_id)[1]
-    assert (seat.status, seat.person_id, seat.name, seat.cut) == ("free", None, "", "")
-    assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == [{"why": "withdrawn"}]
+    assert (seat.status, seat.person_id, seat.stored_name, seat.cut) == ("free", None, "", "")
+    assert [json.loads(mail.details) for mail in mails("cancelled", BOB)] == [{"why": "withdrawn"}]
     with pytest.raises(Closed):
         invitations.accept(bob, "Bob", "", now)
 
@@ -391,7 +392,7 @@ def test_a_dropped_seat_is_free_and_its_person_is_told(now: datetime) -> None:
 def test_a_seat_is_offered_to_somebody_else(now: datetime) -> None:
     game_id, host = invited(now)
     invitations.reinvite(host, 1, DAPHNE, now)
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Daphne", "Charlie"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Daphne", "Charlie"]
     assert len(mails("invite", DAPHNE)) == 1
     assert len(mails("cancelled", BOB)) == 1
     invitations.accept(token("invite", DAPHNE, game_id, now), "Daphne", "d", now)
@@ -420,7 +421,7 @@ def test_a_bot_fills_a_seat_and_the_game_begins(now: datetime) -> None:
     invitations.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
     assert invitations.fill(host, 1, "random", now)
     assert game_of(game_id).status == "running"
-    assert [(seat.name, seat.bot, seat.cut) for seat in seats_of(game_id)][1] == (
+    assert [(seat.stored_name, seat.bot, seat.cut) for seat in seats_of(game_id)][1] == (
         "Leontios",
         "random",
         "Leontios",
@@ -435,13 +436,13 @@ def test_it_starts_with_those_seated_and_moves_them_up(now: datetime) -> None:
     invitations.accept(token("invite", DAPHNE, game_id, now), "Daphne", "d", now)
     invitations.decline(token("invite", BOB, game_id, now), now)
     invitations.start(host, now)
-    assert [(seat.seat, seat.name) for seat in seats_of(game_id)] == [
+    assert [(seat.seat, seat.stored_name) for seat in seats_of(game_id)] == [
         (0, "Alice"),
         (1, "Daphne"),
         (2, "Theodora"),
     ]
     assert game_of(game_id).status == "running"
-    assert [outbox.details(mail) for mail in mails("cancelled", CHARLIE)] == [{"why": "started"}]
+    assert [json.loads(mail.details) for mail in mails("cancelled", CHARLIE)] == [{"why": "started"}]
     assert not mails("cancelled", BOB)
     with engine.reading() as session:
         place = links.seat_access(session, token("seat", DAPHNE, game_id, now), now)
@@ -469,7 +470,7 @@ def test_an_address_that_does_not_exist_is_not_emailed_that_a_game_is_called_off
         bob = session.get_one(Person, person_id)
         bob.unreachable, bob.retry_at = quoted("550 no such user"), now + again if again else None
     invitations.cancel(host, now)
-    assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == told
+    assert [json.loads(mail.details) for mail in mails("cancelled", BOB)] == told
 
 
 def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime) -> None:
@@ -478,7 +479,7 @@ def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime)
     invitations.decline(token("invite", CHARLIE, game_id, now), now)
     invitations.cancel(host, now)
     assert game_of(game_id).status == "cancelled"
-    assert [outbox.details(mail) for mail in mails("cancelled")] == [{"why": "cancelled"}]
+    assert [json.loads(mail.details) for mail in mails("cancelled")] == [{"why": "cancelled"}]
     before = everything()
     invitations.cancel(host, now)
     for press in (
@@ -539,7 +540,7 @@ def test_an_invitation_is_reminded_of_once_after_two_days(now: datetime) -> None
     assert len(mails("nudge", BOB)) == 1
     assert not mails("nudge", CHARLIE)
     assert {"name": "Bob", "answer": "silent", "begun": False} in [
-        outbox.details(mail) for mail in mails("answered", ALICE)
+        json.loads(mail.details) for mail in mails("answered", ALICE)
     ]
 
 
@@ -574,7 +575,7 @@ def listed(now: datetime) -> str:
 def test_a_stranger_takes_a_free_seat_of_a_listed_game(now: datetime) -> None:
     game_id = listed(now)
     assert invitations.take_free_seat(game_id, person(DAPHNE, now), "Daphne", "d", now) == 2
-    assert [outbox.details(mail)["answer"] for mail in mails("answered", ALICE)] == ["joined"]
+    assert [json.loads(mail.details)["answer"] for mail in mails("answered", ALICE)] == ["joined"]
     with pytest.raises(Closed):
         invitations.take_free_seat(game_id, person(DAPHNE, now), "Daphne again", "", now)
     with pytest.raises(Closed):
@@ -840,7 +841,7 @@ def test_a_dead_link_is_replaced_at_the_address_on_file(now: datetime) -> None:
     login.mail_fresh_link(bob, now)
     login.mail_fresh_link(host, now + timedelta(seconds=1))
     found = mails("fresh")
-    assert [(mail.person_id == person_id, outbox.details(mail)["purpose"]) for mail in found] == [
+    assert [(mail.person_id == person_id, json.loads(mail.details)["purpose"]) for mail in found] == [
         (True, "invite"),
         (False, "organise"),
     ]
@@ -866,7 +867,7 @@ def test_somebody_seated_gets_his_seat_for_any_dead_link(now: datetime) -> None:
     bob = token("invite", BOB, game_id, now)
     invitations.accept(bob, "Bob", "", now)
     login.mail_fresh_link(bob, now)
-    assert [outbox.details(mail)["purpose"] for mail in mails("fresh", BOB)] == ["seat"]
+    assert [json.loads(mail.details)["purpose"] for mail in mails("fresh", BOB)] == ["seat"]
 
 
 @pytest.mark.parametrize(("plays", "found"), [(True, ["seat"]), (False, [])])
@@ -874,7 +875,7 @@ def test_an_organiser_who_plays_gets_the_own_seat(now: datetime, plays: bool, fo
     game_id, host = invited(now, plays=plays, players=(BOB,), bots=("greedy",) * 2)
     invitations.accept(token("invite", BOB, game_id, now), "Bob", "", now)
     login.mail_fresh_link(host, now, to_seat=True)
-    assert [outbox.details(mail)["purpose"] for mail in mails("fresh", ALICE)] == found
+    assert [json.loads(mail.details)["purpose"] for mail in mails("fresh", ALICE)] == found
 
 
 # ---- mails off ----
@@ -960,7 +961,7 @@ def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask,
 
     def mailer() -> None:
         with engine.transaction() as session:
-            log.lock_game(session, game_id)
+            play.lock_game(session, game_id)
             ready.set()
             wait_until_held_up(session)
             session.get_one(Person, alice).unreachable = quoted("550 no such user")

@@ -25,6 +25,7 @@ from server.store import engine, links
 from server.store.models import Game, GameSettings, Link, LinkPurpose, Mail, Person, Rematch, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
+from tests.support.games import change
 from tests.support.lobby import (
     any_settings,
     block,
@@ -36,7 +37,7 @@ from tests.support.lobby import (
     seats_of,
     set_game,
 )
-from tests.support.mails import change, send_waiting, text_of
+from tests.support.mails import send_waiting, text_of
 from tests.support.neighbour_game import elsewhere
 
 Begin = Callable[..., Table]
@@ -57,7 +58,7 @@ def again(game: Table, seat: int = 0, now: datetime = LATER) -> str:
 
 
 def sitting(game_id: str) -> list[tuple[str, str, str | None]]:
-    return [(seat.name, seat.status, seat.bot) for seat in seats_of(game_id)]
+    return [(seat.stored_name, seat.status, seat.bot) for seat in seats_of(game_id)]
 
 
 def invitees(game_id: str, kind: str = "invite") -> list[str]:
@@ -143,7 +144,7 @@ def test_in_empire_the_roles_change(over: Begin) -> None:
 @given(st.lists(st.sampled_from(["me", "you", "bot"]), min_size=2, max_size=6))
 def test_the_order_of_the_seats_is_found_again(kinds: list[str]) -> None:
     table = [
-        Seat(game_id="g", seat=n, name=f"{n}", status="seated", person_id=None if kind == "bot" else n)
+        Seat(game_id="g", seat=n, stored_name=f"{n}", status="seated", person_id=None if kind == "bot" else n)
         for n, kind in enumerate(kinds)
     ]
     for seat, kind in zip(table, kinds, strict=True):

@@ -136,9 +136,13 @@ def edit(file: Path, statement: str) -> None:
 
 
 def scribble(file: Path) -> None:
-    """Overwrite a page in the middle of a database."""
+    """Overwrite an index."""
+    with closing(sqlite3.connect(file)) as database:
+        (page,) = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'ix_game_status'"
+        ).fetchone()
     content = bytearray(file.read_bytes())
-    content[len(content) // 2 : len(content) // 2 + 4096] = b"\x55" * 4096
+    content[(page - 1) * 4096 : page * 4096] = b"\x55" * 4096
     file.write_bytes(content)
 
 
@@ -147,6 +151,7 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda file: file.write_bytes(b"x" * 5000), "file is not a database"),
     (lambda file: edit(file, "DROP TRIGGER entry_no_update"), "is damaged: trigger entry_no_update is missing"),
     (lambda file: edit(file, "UPDATE alembic_version SET version_num = '9999'"), "does not know: a newer one"),
+    (lambda file: edit(file, "UPDATE alembic_version SET version_num = '0010'"), "install commit dc3bbcf3"),
     (lambda file: edit(file, "INSERT INTO absence (person_id, from_at, to_at, created_at) VALUES (9, 0, 0, 0)"),
      "is damaged: broken reference in absence"),
 ]  # fmt: skip

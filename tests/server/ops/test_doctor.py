@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from server import config, create_app, play
 from server.config import Settings
@@ -24,7 +24,7 @@ from server.ops.checks import Finding
 from server.scheduler import jobs, loop
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
-from server.store.models import Game, Heartbeat, IncomingMail, Mail, Outage, Person
+from server.store.models import Game, Heartbeat, IncomingMail, Mail, Outage, Person, Turn
 from server.store.processes import HeartbeatRecorder
 from tests.conftest import NOW, SECRET, Table
 from tests.support.mail_servers import FaultyServer
@@ -267,7 +267,7 @@ def test_mail_that_nobody_takes_is_told() -> None:
 def test_a_refused_turn_is_told(table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
-        session.execute(text("UPDATE turn SET refused = '550 nobody' WHERE game_id = 'g1'"))
+        session.execute(update(Turn).where(Turn.game_id == "g1").values(refused=quoted("550 nobody")))
     assert "1 turns are stopped because their email was rejected (games g1): 550 nobody" in only_wrong()
 
 
@@ -424,7 +424,7 @@ def test_the_files_that_are_used_are_told_without_a_password() -> None:
 # ---- the mail server ----
 
 
-def moderator() -> None:
+def add_moderator() -> None:
     """Let there be a moderator, whose address the mail server is asked about."""
     with engine.transaction() as session:
         session.add(Person(email="mia@example.org", name="Mia", created_at=NOW, moderator=True))
@@ -432,7 +432,7 @@ def moderator() -> None:
 
 @pytest.mark.usefixtures("alive")
 def test_a_relay_that_refuses_to_relay_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    moderator()
+    add_moderator()
     with FaultyServer(RCPT=["554 5.7.1 Relay access denied"]).running() as server:
         monkeypatch.setenv("BYZANZ_MAIL_URL", f"smtp://127.0.0.1:{server.port}")
         assert "554 5.7.1 Relay access denied" in only_wrong()

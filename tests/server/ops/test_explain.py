@@ -19,10 +19,10 @@ from server.store import alerts, engine, processes
 from server.store.facts import Fact
 from server.store.models import Entry, Game, Mail, Person, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
+from tests.support.games import outsider, submit
 from tests.support.lobby import invited
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import send_waiting, submit
+from tests.support.mails import send_waiting
 from tests.support.sample_mails import mailbox, with_replies
 
 Begin = Callable[..., Table]
@@ -90,7 +90,10 @@ def test_a_clock_that_stands_is_explained(table: Begin) -> None:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ("UPDATE game SET quarantine = 'a fault'", "It is on hold: a fault."),
+        (
+            """UPDATE game SET quarantine = '{"code":"text","values":{"text":"a fault"}}'""",
+            "It is on hold: a fault.",
+        ),
         ("DELETE FROM beat", "No deadline is enforced: the web or the scheduler sends no heartbeat."),
         ("DELETE FROM turn", "Nobody is to move."),
         ("UPDATE turn SET bot = true", "Seat 0 is to move since 2026-03-02 10:00 UTC (entry 1): a bot moves"),

@@ -24,7 +24,7 @@ from server.mail.text import quoted
 from server.scheduler import jobs, loop
 from server.store import alerts, engine, links, totals
 from server.store.facts import Fact
-from server.store.models import Mail
+from server.store.models import Game, Mail
 from server.store.processes import HeartbeatRecorder
 from server.web import setup
 from tests.conftest import NOW, Table, settings
@@ -136,7 +136,7 @@ def test_only_mail_that_is_due_makes_the_outbox_old(client: FlaskClient, table: 
 def test_what_stands_still_is_told(client: FlaskClient, table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
-        session.execute(text("UPDATE game SET quarantine = 'a fault' WHERE id = 'g1'"))
+        session.get_one(Game, "g1").quarantine = quoted("a fault")
         alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
     deliver.deliver(NOW, FakeMailer(PermanentFailure("550 no")), n=1)
     stopped = figures(client)

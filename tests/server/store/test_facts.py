@@ -33,17 +33,7 @@ def test_a_fact_comes_back_from_the_database_as_it_went_in(table: Begin) -> None
             sa.text("SELECT quarantine FROM game WHERE id = :id"), {"id": game.id}
         ).one()
     assert json.loads(text)["code"] == "address_failed_before"
-    assert text == json.dumps(
-        json.loads(text), sort_keys=True, separators=(",", ":")
-    )  # as migration 0006 writes
-
-
-def test_what_an_older_version_wrote_is_read_as_it_stands(table: Begin) -> None:
-    game: Table = table(3)
-    with engine.transaction() as session:
-        session.execute(sa.text("UPDATE game SET quarantine = 'a fault: 100 %' WHERE id = 'g1'"))
-    with engine.reading() as session:
-        assert str(session.get_one(Game, game.id).quarantine) == "a fault: 100 %"
+    assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
 
 def test_a_fact_is_read_in_the_language_of_the_page(app: Flask) -> None:

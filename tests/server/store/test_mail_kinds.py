@@ -75,7 +75,7 @@ def test_the_index_of_rare_emails_leaves_out_the_numerous_kinds() -> None:
 
 # ---- nobody else names a kind ----
 
-QUEUES = {"enqueue", "mail", "mail_table", "_mail", "_mail_holder", "_queue_mail", "row", "_add_mail"}
+QUEUES = {"enqueue", "row", "_row", "_to_holder", "_to_table", "partial", "_mail", "_queue_mail", "_add_mail"}
 """Functions that queue an email: the only places, with its template, where a kind is named."""
 LIMITS = {"count_queued", "_may_have_another", "_key"}
 """What those who queue emails ask before: how many of that kind there were, and its key."""
@@ -186,6 +186,6 @@ def test_a_name_outside_the_table_is_found(planted: str) -> None:
 
 
 def test_what_queues_a_kind_may_name_it() -> None:
-    assert list(names_in("table.mail(MailKind.TURN, key)")) == []
+    assert list(names_in("_row(table, MailKind.TURN, key)")) == []
     assert list(names_in("enqueue(kind=MailKind.HELD if waits else kind)")) == []
     assert list(names_in("kind = MailKind.AUTOPILOT if late else MailKind.TIMEOUT")) == []

@@ -72,12 +72,21 @@ def test_a_migration_of_a_file_excludes_its_other_writers(
 
 
 @pytest.mark.usefixtures("app")
-def test_tables_of_another_version_are_left_alone() -> None:
+@pytest.mark.parametrize(
+    ("revision", "told"),
+    [
+        ("ffff", "revision ffff, which this version of Byzanz does not know: a newer one has upgraded it"),
+        ("0001", "revision 0001, which is too old for this version of Byzanz: install commit dc3bbcf3"),
+        ("0032", "revision 0032, which is too old for this version of Byzanz: install commit dc3bbcf3"),
+    ],
+)
+def test_tables_of_another_version_are_left_alone(revision: str, told: str) -> None:
     with engine.transaction() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = 'ffff'"))
+        session.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
     for refuse in (migrate.check, migrate.upgrade):
-        with pytest.raises(ConfigError, match="ffff"):
+        with pytest.raises(ConfigError, match=told):
             refuse()
+    assert migrate.current_revision() == revision
 
 
 def test_the_error_of_a_database_is_one_line_of_its_own_words() -> None:

@@ -1,6 +1,8 @@
-"""A database of the first release, with games in progress, is upgraded: its links open, its games go on and verify.
+"""A database of the baseline, with games in progress, is upgraded: its links open, its games go on and verify.
 
-`databases/0001.sql` was written by the server as it was with migration 0001 alone, under the tests' secret key.
+`databases/0033.sql` was written by the commit before the baseline, under the tests' secret key. All games in it but one
+were made by the very first version, which had migration 0001 alone: their records have the first format, and their
+entries know no seconds.
 """
 
 from __future__ import annotations
@@ -18,20 +20,24 @@ from sqlalchemy import func, select
 
 from byzanz import record
 from server import create_app
+from server.community import results
 from server.play import positions
-from server.store import engine, links
-from server.store.models import Entry, Game, Link, Seat
+from server.store import engine, links, log
+from server.store.models import Conduct, Entry, Game, Link, LinkPurpose, Seat, Standing
 from tests.conftest import settings
+from tests.support.games import loaded
 
-DUMP = Path(__file__).parent / "databases" / "0001.sql"
+DUMP = Path(__file__).parent / "databases" / "0033.sql"
 MAILED = {
     "t/7c26sykv54thrukk2ol75ng7mo": "The running one",
     "t/zxblkkntvfwoe67mohzfu3p6z7": "The running one",
     "t/ef6fhw6pauhvzwb3ryrcutdqm6": "The running one",
     "t/cmcikz5xpatuo2x6cvxtsiy55j": "The finished one",
     "t/y4tmnw7w6gjjinrz7fwhjjnman": "The voided one",
+    "t/f7hvij6d6em5nco56hkujbe6jc": "The second format",
+    "t/3uef4j5eyfx7nqaqvqod65j6hy": "The second format",
 }
-"""Links as they stood in emails that the first release sent, with the names of their games."""
+"""Links as they stood in emails, with the names of their games."""
 
 
 @pytest.fixture
@@ -56,15 +62,17 @@ def test_links_that_were_mailed_still_open_their_seats(old: Flask) -> None:
         assert name in answer.text
 
 
-def test_a_running_game_takes_the_next_move(old: Flask) -> None:
+@pytest.mark.parametrize(("name", "record_format"), [("The running one", 1), ("The second format", 2)])
+def test_a_running_game_takes_the_next_move(old: Flask, name: str, record_format: int) -> None:
     with engine.reading() as session:
-        game = session.scalars(select(Game).where(Game.name == "The running one")).one()
-        position = positions.load(session, game)
+        game = session.scalars(select(Game).where(Game.name == name)).one()
+        assert game.record_format == record_format
+        position = positions.current(loaded(session, game.id))
         seat = min(position.awaited)
         move = str(position.rules.moves(position.state, seat)[0])
         person = session.get_one(Seat, (game.id, seat)).person_id
-        link = session.scalars(select(Link).where(Link.game_id == game.id, Link.person_id == person)).first()
-        assert link is not None
+        own = (Link.game_id == game.id, Link.person_id == person, Link.purpose == LinkPurpose.SEAT)
+        (link,) = links.select_rows(session, *own)
         token, head = links.token(link), game.head
     body = {"move": move, "seen": head, "request_id": "after-the-upgrade"}
     answer = old.test_client().post(f"/api/v1/seats/{token}/moves", json=body)
@@ -75,11 +83,13 @@ def test_a_running_game_takes_the_next_move(old: Flask) -> None:
 def test_every_game_has_its_whole_log_and_replays() -> None:
     with engine.reading() as session:
         games = session.scalars(select(Game).where(Game.head > 0)).all()
-        assert len(games) == 3
+        assert len(games) == 4
         for game in games:
             counted = session.scalar(select(func.count()).where(Entry.game_id == game.id))
             assert counted == game.head
-            assert positions.load(session, game, upto=game.head - 1).head == game.head - 1
+            table = loaded(session, game.id)
+            earlier = log.entries(session, game.id, upto=game.head - 1)
+            positions.replay(table.game, len(table.seats), positions.rules_of(table.game), earlier)
 
 
 def test_a_finished_game_verifies(old: Flask) -> None:
@@ -87,6 +97,16 @@ def test_a_finished_game_verifies(old: Flask) -> None:
         game = session.scalars(select(Game).where(Game.status == "over")).one()
         text = old.test_client().get(f"/api/v1/games/{game.id}/record").text
     record.verify(next(iter(record.read(io.StringIO(text)))))
+
+
+@pytest.mark.usefixtures("old")
+def test_a_finished_game_is_counted_though_its_answers_have_no_times() -> None:
+    with engine.reading() as session:
+        game = session.scalars(select(Game).where(Game.status == "over")).one()
+    assert results.count(game.id, engine.utc_now())
+    with engine.reading() as session:
+        assert session.scalars(select(Standing.place).where(Standing.game_id == game.id)).all()
+        assert set(session.scalars(select(Conduct.answers))) == {"[]"}
 
 
 def test_every_position_of_its_history_is_drawn(old: Flask) -> None:

@@ -31,8 +31,8 @@ ISOLATED = re.compile("\u2068[^\u2068\u2069]*\u2069")
 def rename() -> None:
     """Give everybody, every seat and every game a Hebrew name that ends in its number."""
     with engine.transaction() as session:
-        for model, letter in ((Person, "א"), (Seat, "ב"), (Game, "ג")):
-            session.execute(update(model).where(model.name != "").values(name=f"{RENAMED} {letter} 7"))
+        for name, letter in ((Person.name, "א"), (Seat.stored_name, "ב"), (Game.name, "ג")):
+            session.execute(update(name.class_).where(name != "").values({name: f"{RENAMED} {letter} 7"}))
 
 
 def exposed(page: str) -> list[str]:
@@ -66,11 +66,12 @@ def test_every_page_isolates_names(app: Flask) -> None:
     with app.app_context():
         rename()
     wrong, pages = set(), 0
+    browsers = [(visitor, there.browser(visitor.name)) for visitor in visitors(there)]
     for name, rule in routes(app):
         if not name.startswith("GET ") or "static" in name:
             continue
-        for visitor in visitors(there):
-            answer = there.ask(there.browser(visitor.name), "GET", address(there, rule, visitor))
+        for visitor, browser in browsers:
+            answer = there.ask(browser, "GET", address(there, rule, visitor))
             if answer.mimetype == "text/html":
                 pages += RENAMED in answer.text
                 wrong |= {f"{name}: {each}" for each in exposed(answer.text)}

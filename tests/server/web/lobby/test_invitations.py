@@ -170,7 +170,7 @@ def test_the_organiser_confirms_with_his_cut(bare: FlaskClient) -> None:
     assert game_of(game_id).commitment in look(bare, page).text
     assert read(send(bare, page, {"cut": "x" * 65}, do="confirm")).status == 422
     assert send(bare, page, {"cut": "mine"}, do="confirm").status_code == 303
-    assert [seat.cut for seat in seats_of(game_id) if seat.name == "Alice"] == ["mine"]
+    assert [seat.cut for seat in seats_of(game_id) if seat.stored_name == "Alice"] == ["mine"]
     assert len(mails("invite")) == 2
     assert "Bob invited since" in look(bare, page).text
 
@@ -228,7 +228,7 @@ def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     assert (
         send(bare, page, {"guest": "Eirene <eirene@example.org>"}, do="invite", seat="2").status_code == 303
     )
-    assert seats_of(game_id)[2].name == "Eirene"
+    assert seats_of(game_id)[2].stored_name == "Eirene"
     assert send(bare, page, {"bot": "random"}, do="fill", seat="2").status_code == 303
     assert seats_of(game_id)[2].bot == "random"
     assert send(bare, page, do="list").status_code == 303
@@ -242,7 +242,7 @@ def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     invitations.accept(token("invite", DAPHNE, game_id, NOW), "Daphne", "", NOW)
     answer = send(bare, page, do="start")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', ALICE, game_id, NOW)}"
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Leontios", "Daphne"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Leontios", "Daphne"]
     begun = look(bare, page)
     assert "has started" in begun.text
     own = next(form for form in begun.root.iter("form") if form.get("id") == "own")
@@ -372,13 +372,13 @@ def test_a_name_typed_for_a_free_seat_is_the_account_s_if_it_has_none(client: Fl
     for name in ("Daphne of Pera", "The Nymph"):
         game_id, _host = invited(NOW, players=(BOB,), bots=("greedy",), listed=True, free=1)
         assert send(client, f"/join/{game_id}", {"name": name}).status_code == 303
-        assert name in [seat.name for seat in seats_of(game_id)]
+        assert name in [seat.stored_name for seat in seats_of(game_id)]
         assert account_name(DAPHNE) == "Daphne of Pera"
 
 
 def test_invitations_come_from_the_organisers_name_at_the_table(bare: FlaskClient) -> None:
     game_id, _host = invited(NOW)
-    named(ALICE, "Alice Smith")
+    rename_person(ALICE, "Alice Smith")
     page = look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").text
     told = [text_of(mail) for mail in send_waiting(NOW) if mail["To"].addresses[0].addr_spec == BOB.address]
     assert told
@@ -387,7 +387,7 @@ def test_invitations_come_from_the_organisers_name_at_the_table(bare: FlaskClien
         assert "Smith" not in text
 
 
-def named(guest: Guest, name: str) -> None:
+def rename_person(guest: Guest, name: str) -> None:
     """Give somebody's account a name of its own."""
     with engine.transaction() as session:
         session.scalars(select(Person).where(Person.email == guest.address)).one().name = name
@@ -411,7 +411,7 @@ def test_a_signed_in_stranger_takes_a_free_seat(client: FlaskClient) -> None:
     assert game_of(game_id).commitment in look(client, path).text
     assert read(send(client, path, {"name": "Alice"})).status == 422
     assert send(client, path, {"cut": "d"}).headers["Location"] == path
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "Daphne"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "Daphne"]
     assert "You have a seat at this table" in look(client, path).text
     assert f'<a href="{path}"' in look(client, "/").html.partition("</section>")[0]
 
@@ -427,7 +427,7 @@ def test_a_newcomer_signs_in_and_comes_back_to_the_free_seat(client: FlaskClient
     answer = send(client, f"/s/{sign_in_token(mail)}")
     assert answer.headers["Location"] == f"/join/{game_id}"
     assert send(client, f"/join/{game_id}").status_code == 303
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "New Comer"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "New Comer"]
 
 
 def test_newcomers_and_invitations_share_the_limit_of_an_hour(
@@ -505,7 +505,7 @@ def test_the_main_button_invites_somebody_to_the_next_open_seat(bare: FlaskClien
         assert shown == fields
         fields["guest"] = f"{name.lower()}@example.org"
         assert bare.post(f"/o/{host}", data=fields).status_code == 303
-        assert (seats_of(game_id)[number].name, seats_of(game_id)[number].status) == (name, "invited")
+        assert (seats_of(game_id)[number].stored_name, seats_of(game_id)[number].status) == (name, "invited")
     assert 'class="button primary"' not in look(bare, f"/o/{host}").html
 
 
@@ -519,7 +519,7 @@ def test_a_guest_may_be_typed_as_an_address_alone_or_with_a_name_in_either_field
     for seat, (name, address, named) in enumerate(typed, 1):
         fields = {"do": "invite", "seat": str(seat), "guest_name": name, "guest": address}
         assert bare.post(f"/o/{host}", data=fields).status_code == 303
-        assert seats_of(game_id)[seat].name == named
+        assert seats_of(game_id)[seat].stored_name == named
     fields = {"do": "invite", "seat": "1", "guest_name": "www.evil.example", "guest": "z@example.org"}
     refused = read(bare.post(f"/o/{host}", data=fields))
     assert refused.status == 422
@@ -698,4 +698,4 @@ def test_what_helps_a_declined_seat_is_in_view_with_a_medium_bot(bare: FlaskClie
     assert seats_of(game_id)[1].status == "invited"
     invitations.decline(token("invite", BOB, game_id, NOW), NOW)
     assert send(bare, f"/o/{host}", do="remove", seat="1").status_code == 303
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Charlie", "Daphne"]
+    assert [seat.stored_name for seat in seats_of(game_id)] == ["Alice", "Charlie", "Daphne"]

@@ -59,7 +59,7 @@ def test_a_game_is_asked_for_in_one_form(client: FlaskClient) -> None:
     assert (game.name, game.status, game.allowance, game.time_zone, game.listed) == (
         "The Amber Gate", "asked", 86400, "UTC", False,
     )  # fmt: skip
-    assert [seat.name for seat in seats_of(game.id)] == ["Alice", "Bob", "Charlie"]
+    assert [seat.stored_name for seat in seats_of(game.id)] == ["Alice", "Bob", "Charlie"]
     assert len(mails("confirm", ALICE)) == 1
 
 
@@ -73,7 +73,7 @@ def test_friends_stand_in_rows_or_on_a_list_and_a_refusal_keeps_both(client: Fla
     _action, kept = form(send_refused(client, {**typed, "friend_2": "Nobody"}), friend_2="Nobody")
     assert {name: kept[name] for name in rows} == rows
     assert send(client, "/new", typed).status_code == 303
-    assert [seat.name for seat in seats_of(only_game().id)] == ["Alice", "Bob B.", "Dora", "Charlie"]
+    assert [seat.stored_name for seat in seats_of(only_game().id)] == ["Alice", "Bob B.", "Dora", "Charlie"]
 
 
 def send_refused(client: FlaskClient, typed: dict[str, str]) -> Page:
@@ -113,7 +113,7 @@ def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
     game = only_game()
     assert (game.allowance, game.time_zone, game.listed) == (3600, "Europe/Amsterdam", True)
     assert (game.bank, game.days_off, game.talk) == (14400, "26", False)
-    assert [(seat.name, seat.status) for seat in seats_of(game.id)] == [
+    assert [(seat.stored_name, seat.status) for seat in seats_of(game.id)] == [
         ("Bob", "invited"), ("Psellos", "seated"), ("Komnene", "seated"), ("Anthemios", "seated"),
         ("", "free"), ("", "free"),
     ]  # fmt: skip

@@ -502,7 +502,7 @@ def test_a_second_tab_is_told_what_was_answered(client: FlaskClient, table: Any)
 def test_names_are_escaped(client: FlaskClient, table: Any):
     game = table(3)
     with engine.transaction() as session:
-        session.get_one(Seat, (game.id, 0)).name = "<script>x</script>&"
+        session.get_one(Seat, (game.id, 0)).stored_name = "<script>x</script>&"
     make(game, 0, "pass")
     for path in (url(game, 1), f"{url(game, 1)}/history?at=2", f"/g/{game.id}", f"{url(game, 0)}?played=2"):
         answer = client.get(path)
