@@ -16,6 +16,7 @@ from server.play import events, names
 from server.play.events import Event
 from server.play.game import Table
 from server.store import links, outbox, people
+from server.store.mail_kinds import MailKind
 from server.store.models import WAITING, Block, LinkPurpose, Mail, MailStatus, Mute, Person, Seat, SeatStatus
 from server.store.statements import LinkRow
 
@@ -36,7 +37,9 @@ def queue(table: Table, told: Sequence[Event]) -> None:
             addresses.extend(_reply_address(table, event))
         elif isinstance(event, events.Acted):
             own = {each.seat for each in told if isinstance(each, OWN) and each.seq == event.seq}
-            mails.extend(_to_table(table, "act", f"act:{table.game.id}:{event.seq}", event, event.seq, own))
+            mails.extend(
+                _to_table(table, MailKind.ACT, f"act:{table.game.id}:{event.seq}", event, event.seq, own)
+            )
         elif type(event) in MAILS:
             mails.extend(MAILS[type(event)](table, event))
     if addresses:
@@ -64,7 +67,7 @@ def _about_turn(table: Table, event: events.ClockWaits) -> Row:
         key += f":again{int(event.at.timestamp() * 1e6)}"
     delay = OWN_TURN_DELAY if event.at_page else 0
     about = {"seat": event.seat, "seq": event.opened_seq, "delay": delay}
-    return _row(table, "turn", key, _holder(table, event.seat), event, **about)
+    return _row(table, MailKind.TURN, key, _holder(table, event.seat), event, **about)
 
 
 def _reply_address(table: Table, event: events.ClockWaits) -> Iterator[LinkRow]:
@@ -77,14 +80,14 @@ def _reply_address(table: Table, event: events.ClockWaits) -> Iterator[LinkRow]:
 def _deadline_nears(table: Table, event: events.DeadlineNears) -> Iterator[Row]:
     key = f"remind:{table.game.id}:{event.seat}:{event.opened_seq}"
     about = {"seat": event.seat, "seq": event.opened_seq}
-    yield _row(table, "remind", key, _holder(table, event.seat), event, **about)
+    yield _row(table, MailKind.REMIND_TURN, key, _holder(table, event.seat), event, **about)
 
 
 def _turn_missed(table: Table, event: events.TurnMissed) -> Iterator[Row]:
     person_id = table.seats[event.seat].person_id
     if person_id is None:
         return
-    kind = "autopilot" if event.autopilot else "timeout"  # one email, also if both happened
+    kind = MailKind.AUTOPILOT if event.autopilot else MailKind.TIMEOUT  # one email, also if both happened
     key = f"{kind}:{table.game.id}:{event.seat}:{event.first}"
     about = {"seat": event.seat, "seq": event.first, "details": {"last": event.last}}
     yield _row(table, kind, key, person_id, event, **about)
@@ -100,19 +103,19 @@ def _seat_vacant(table: Table, event: events.SeatVacant) -> Iterator[Row]:
     details = {"name": event.name, "why": "erased" if event.erased else why}
     for reader in people.organiser_and_moderators(table.session, table.game.organiser_id) - {event.person_id}:
         key = f"vacant:{game}:{event.person_id}:{why}:{day}:{reader}"
-        yield _row(table, "vacant", key, reader, event, details=details)
+        yield _row(table, MailKind.VACANT, key, reader, event, details=details)
     if event.left and event.person_id is not None:
         key = f"left:{game}:{event.person_id}:{day}"
-        yield _row(table, "left", key, event.person_id, event, seat=event.seat)
+        yield _row(table, MailKind.LEFT, key, event.person_id, event, seat=event.seat)
 
 
 def _seat_taken(table: Table, event: events.SeatTaken) -> Iterator[Row]:
     if event.former_id is not None:
         details = {"by": names.of(table.game, table.seats[event.seat], PUBLIC), "reason": event.reason}
         key = f"former:{table.game.id}:{event.seq}"
-        yield _row(table, "former", key, event.former_id, event, seq=event.seq, details=details)
+        yield _row(table, MailKind.FORMER, key, event.former_id, event, seq=event.seq, details=details)
     if table.seats[event.seat].person_id is not None:
-        yield from _to_holder("replaced", table, event, {"by": event.by})
+        yield from _to_holder(MailKind.REPLACED, table, event, {"by": event.by})
 
 
 def _to_holder(
@@ -138,11 +141,11 @@ def _to_table(
 
 
 def _game_rests(table: Table, event: events.GameRests) -> Iterator[Row]:
-    return _to_table(table, "act", f"rest:{table.game.id}:{event.seq}", event, event.seq)
+    return _to_table(table, MailKind.ACT, f"rest:{table.game.id}:{event.seq}", event, event.seq)
 
 
 def _game_over(table: Table, event: events.GameOver) -> Iterator[Row]:
-    return _to_table(table, "over", f"over:{table.game.id}", event, event.seq)
+    return _to_table(table, MailKind.OVER, f"over:{table.game.id}", event, event.seq)
 
 
 # ---- table talk ----
@@ -163,7 +166,7 @@ def _word_said(table: Table, event: events.WordSaid) -> Iterator[Row]:
             # A restored server gives a word's number to another one, and mail programs drop ids that they know.
             key = f"talk:{table.game.id}:{person_id}:{int(event.at.timestamp() * 1e6)}"
             delay = (at - event.at).total_seconds()
-            yield _row(table, "talk", key, person_id, event, seat=seat, delay=delay)
+            yield _row(table, MailKind.TALK, key, person_id, event, seat=seat, delay=delay)
 
 
 def _readers(game_id: str, speaker_id: int) -> Select[int, int]:
@@ -183,7 +186,7 @@ def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> d
 
     One that a mailer holds may be written already.
     """
-    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == "talk")
+    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == MailKind.TALK)
     held = Mail.leased_until > now
     waiting = session.scalars(select(held).where(*theirs, WAITING)).all()
     if any(not each for each in waiting):
@@ -202,8 +205,8 @@ MAILS: dict[type[Event], Callable[[Table, Any], Iterator[Row]]] = {
     events.TurnMissed: _turn_missed,
     events.SeatVacant: _seat_vacant,
     events.SeatTaken: _seat_taken,
-    events.AutopilotSwitchedOn: partial(_to_holder, "autopilot"),
-    events.LinkRequested: partial(_to_holder, "fresh"),
+    events.AutopilotSwitchedOn: partial(_to_holder, MailKind.AUTOPILOT),
+    events.LinkRequested: partial(_to_holder, MailKind.FRESH),
     events.GameRests: _game_rests,
     events.GameOver: _game_over,
     events.WordSaid: _word_said,

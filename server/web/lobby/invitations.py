@@ -26,7 +26,7 @@ from server.lobby.create import has_name
 from server.mail import subscriptions
 from server.play import history, lengths, names, positions
 from server.play.game import load
-from server.store import links
+from server.store import links, mail_kinds
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Mail, Person, SeatStatus
 from server.store.statements import GameRow, SeatRow
@@ -235,7 +235,7 @@ def _own_invitation(session: Session, game: Game) -> str | None:
 
 def _mails(session: Session, game: Game) -> dict[int, Mail]:
     """Return the newest invitation or reminder of each person."""
-    about = (Mail.game_id == game.id, Mail.kind.in_(notify.INVITATIONS))
+    about = (Mail.game_id == game.id, Mail.kind.in_(mail_kinds.INVITATIONS))
     return {mail.person_id: mail for mail in session.scalars(select(Mail).where(*about).order_by(Mail.id))}
 
 

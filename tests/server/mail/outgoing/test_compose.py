@@ -26,7 +26,6 @@ from server import play
 from server.accounts import login
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver
-from server.mail.outgoing.relevance import CHECKS
 from server.mail.outgoing.smtp import LONGEST_LINE, Message, PermanentFailure, TemporaryFailure
 from server.mail.text import one_line, quoted
 from server.play import positions, turns
@@ -444,11 +443,6 @@ def test_an_answer_goes_out_from_the_address_of_the_open_turn_or_of_its_question
     (message,) = send_waiting()
     expected = turn["Reply-To"] if seat == 0 else None if revoked else address
     assert message["Reply-To"] == expected
-
-
-def test_there_is_a_template_for_every_kind_that_is_checked(app: Flask) -> None:
-    for kind in CHECKS:
-        app.jinja_env.get_template(f"mail/{kind}.txt")
 
 
 # What is no longer news
