@@ -234,13 +234,13 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
     position = positions.load(session, game)
     view = position.view(PUBLIC)
     entries = play_history.entries_for(session, game, PUBLIC, after=game.head - LATEST)
-    told = play_history.told(position, view, entries)
+    told = play_history.told(position, entries)
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
         "view": view,
         "told": told,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(session, game), told),
-        "latest": [entry for entry, _fact in told[-1:]],
+        "latest": [entry for entry, _followed in told[-1:]],
         "trial": _trial(position) if login.current_session() is None else None,
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
