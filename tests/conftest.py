@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import shutil
@@ -24,7 +25,7 @@ from jinja2 import FileSystemBytecodeCache
 from byzanz import chance, games
 from server import create_app, i18n, play
 from server.mail.outgoing import deliver
-from server.store import engine, links, log, people, processes, totals
+from server.store import engine, links, people, processes, totals
 from server.store.models import Game, Link, LinkPurpose, Person, Seat
 from server.web.game import pages as game_pages
 from server.web.http import limiter
@@ -69,6 +70,14 @@ def pytest_configure(config: pytest.Config) -> None:
     pytest.MonkeyPatch().setattr(games, "entry_points", lambda **_: EntryPoints())
     if path := os.environ.get("TEST_GAME"):
         games.add(games.read(Path(path).absolute()))
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector all that was imported and collected: it stays, and to walk it took a tenth of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    gc.enable()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -206,20 +215,24 @@ def is_empty(item: pytest.Item) -> bool:
     return not server or item.get_closest_marker("empty_database") is not None
 
 
-@pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
-    """Share compiled templates between tests, because each test has its own app."""
-    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+@pytest.fixture(scope="session", autouse=True)
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Share compiled templates between all apps and workers: to compile them takes seconds."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "templates"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(Flask.jinja_options, "bytecode_cache", FileSystemBytecodeCache(str(folder)))
+        yield
 
 
 @pytest.fixture(scope="session")
-def apps(compiled: FileSystemBytecodeCache) -> Callable[[str], Flask]:
+def apps(compiled: None) -> Callable[[str], Flask]:  # noqa: ARG001 - the apps share them
     """Return a function that makes one app for each database URL: to make one takes longer than most tests."""
 
     @cache
     def made(url: str) -> Flask:
         new = create_app(settings(url))
-        new.jinja_env.bytecode_cache = compiled
         new.test_client_class = Browser
         new.config["TESTING"] = False  # an error must give the page a player would get
         return new
@@ -345,7 +358,7 @@ def begun(
                 )
             )
         session.flush()
-        locked = log.lock_game(session, game_id)
+        locked = play.lock_game(session, game_id)
         assert locked is not None
         play.begin(session, game_id, now)
         tokens = [

@@ -164,7 +164,7 @@ def fate(command: str, around: str) -> str | None:
     return "nothing runs it"
 
 
-def faults(document: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def faults_of(document: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """What is wrong with the commands of a document."""
     found = []
     for command, around in commands(document.read_text()):
@@ -178,7 +178,7 @@ def faults(document: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_exists_and_runs_somewhere(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert faults(document, capsys) == []
+    assert faults_of(document, capsys) == []
 
 
 @pytest.mark.usefixtures("capsys")
@@ -257,7 +257,7 @@ ExecStart=/usr/bin/python3 dev.py serve --quietly   # a comment
 byzanz bench
 ```
 """)
-    assert faults(planted, capsys) == [
+    assert faults_of(planted, capsys) == [
         "byzanz dance: there is no dance",
         "byzanz serve [--prot N]: there is no --prot",
         "python3 dev.py torture kill8: there is no kill8",

@@ -29,6 +29,7 @@ from server.play import clock, powers, turns
 from server.store import links, networks, outbox, people
 from server.store.engine import reading, transaction, truncate_log
 from server.store.models import AddressChange, BrowserSession, Link, LinkPurpose, Mail, Person
+from server.store.statements import LinkRow
 
 LOGGER = logging.getLogger(__name__)
 CONFIRM_WITHIN = timedelta(days=2)
@@ -54,7 +55,7 @@ class Pending:
     """
 
     change: AddressChange
-    link: Link
+    link: LinkRow
     person: Person
     other: Person | None
     refusal: Refused | None
@@ -161,7 +162,7 @@ def _check_often(session: Session, person_id: int, now: datetime) -> None:
         )
 
 
-def _begin(session: Session, person: Person, address: str, now: datetime) -> dict[LinkPurpose, Link]:
+def _begin(session: Session, person: Person, address: str, now: datetime) -> dict[LinkPurpose, LinkRow]:
     """Store a change in place of the one that waits, and return its links."""
     before = session.get(AddressChange, person.id)
     if before is not None:
@@ -171,7 +172,7 @@ def _begin(session: Session, person: Person, address: str, now: datetime) -> dic
 
 
 def _mail_new(
-    session: Session, address: str, link: Link, now: datetime, details: Mapping[str, object]
+    session: Session, address: str, link: LinkRow, now: datetime, details: Mapping[str, object]
 ) -> None:
     reader = people.get_or_create(session, address, validation.name_from_address(address), now)
     if not reader.accepted:  # no stranger's words in the mail
@@ -183,7 +184,7 @@ def _mail_new(
 
 
 def _mail(
-    session: Session, kind: str, reader_id: int, link: Link, now: datetime, details: Mapping[str, object]
+    session: Session, kind: str, reader_id: int, link: LinkRow, now: datetime, details: Mapping[str, object]
 ) -> None:
     given = {**details, "link": link.id}
     outbox.enqueue(session, key=_key(kind, link.id), kind=kind, person_id=reader_id, now=now, details=given)
@@ -242,21 +243,24 @@ def _locked(session: Session, purpose: LinkPurpose, token: str, now: datetime) -
     link = links.find(session, purpose, token, now)
     if link is not None:
         _lock(session, link.person_id)
-        session.refresh(link)  # a stop may have been faster
-    pending = by_link(session, purpose, token, now)
+    pending = by_link(session, purpose, token, now)  # a stop may have been faster
     if pending is None:
         raise NoSuchLink("This link is not valid.")
     return pending
 
 
-def _objection(session: Session, person_id: int) -> Link:
+def _objection(session: Session, person_id: int) -> LinkRow:
     """Return the link with which the old mailbox can stop a change."""
-    live = (Link.person_id == person_id, Link.purpose == LinkPurpose.OBJECT, Link.revoked_at.is_(None))
-    return session.scalars(select(Link).where(*live).order_by(Link.id.desc()).limit(1)).one()
+    found = links.existing(session, LinkPurpose.OBJECT, person_id, None)
+    assert found is not None
+    return found
 
 
-def _confirm(session: Session, change: AddressChange, link: Link, objection: Link, now: datetime) -> None:
-    change.confirmed_at, link.expires_at = now, None
+def _confirm(
+    session: Session, change: AddressChange, link: LinkRow, objection: LinkRow, now: datetime
+) -> None:
+    change.confirmed_at = now
+    session.execute(update(Link).where(Link.id == link.id).values(expires_at=None))
     until = (now + OBJECT_WITHIN).isoformat()
     details = {"until": until} | ({"by": "operator"} if change.by_operator else {})
     _mail(session, "moving", change.person_id, objection, now, details)

@@ -37,6 +37,7 @@ from server.store.models import (
     Seat,
     SeatStatus,
 )
+from server.store.statements import LinkRow
 
 COOKIE = "known"
 MAX_AGE = 365 * 24 * 3600
@@ -266,16 +267,17 @@ def redeem(token: str, now: datetime, browser: str = "") -> Person | None:
         use = update(Link).where(Link.id == link.id, Link.used_at.is_(None)).values(used)
         first = session.execute(use, execution_options={"synchronize_session": False})
         assert isinstance(first, CursorResult)
-        session.refresh(link)
-        if first.rowcount != 1 and not is_usable(link, now, browser):  # another browser was faster
-            return None
+        if first.rowcount != 1:  # another browser was faster
+            link = links.get(session, link.id)
+            if link is None or not is_usable(link, now, browser):
+                return None
         person = session.get_one(Person, link.person_id)
         person.accepted = True
     deliverability.mark_reachable(person.id, now)
     return person
 
 
-def is_usable(link: Link, now: datetime, browser: str = "") -> bool:
+def is_usable(link: LinkRow, now: datetime, browser: str = "") -> bool:
     """Whether a browser may sign in with a link: it is new, or this browser has used it a few minutes ago."""
     if link.revoked_at is not None:
         return False
@@ -334,7 +336,7 @@ def mail_fresh_link(token: str, now: datetime, *, to_seat: bool = False) -> None
             _queue_mail(session, "fresh", reader, now, link.game_id, details, proof=f"-link{link.id}")
 
 
-def _still_open(session: Session, link: Link | None, to_seat: bool) -> LinkPurpose | None:
+def _still_open(session: Session, link: LinkRow | None, to_seat: bool) -> LinkPurpose | None:
     """Return what the owner of a link to a game may open there today."""
     game_id, owner, purpose = (link.game_id or "", link.person_id, link.purpose) if link else ("", 0, "")
     held = (Seat.game_id == Game.id) & (Seat.person_id == owner)

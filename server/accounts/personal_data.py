@@ -27,9 +27,10 @@ from server.errors import Refused
 from server.lobby import invitations
 from server.mail import deliverability
 from server.play import history, names, positions, powers
+from server.play.game import load
 from server.play.powers import Asker
 from server.store import facts, outbox, people
-from server.store.engine import Base, reading, transaction, truncate_log
+from server.store.engine import Base, reading, transaction, truncate_log, utc_now
 from server.store.facts import Fact, kept
 from server.store.models import (
     WAITING,
@@ -58,6 +59,7 @@ from server.store.models import (
     Wish,
     Word,
 )
+from server.store.statements import GameRow
 
 LOGGER = logging.getLogger(__name__)
 BY_MODERATOR = kept("A moderator has erased the data of this player.")
@@ -219,7 +221,7 @@ def _rename(session: Session, game: Game, person_id: int) -> str:
     own = next((seat for seat in seats if seat.person_id == person_id), None)
     if own is None:
         return ""
-    before = names.of(game, own, own.seat)
+    before = names.of(GameRow.of(game), own, own.seat)
     own.stored_name = validation.unique_name(NAME, names.taken(seats, but=own))
     return before
 
@@ -246,14 +248,15 @@ def _forget_words(
 ) -> None:
     """Delete what waiting mails, alerts and the outbox say about a person."""
     outbox.forget_reader(session, person_id, now)
-    waiting = select(Mail).where(WAITING, Mail.game_id.in_(game_ids), Mail.kind.in_(ABOUT_OTHERS))
-    for mail in session.scalars(waiting):
+    waiting = (WAITING, Mail.game_id.in_(game_ids), Mail.kind.in_(ABOUT_OTHERS))
+    for mail in outbox.find(session, *waiting):
         details = outbox.details(mail)
         if details.get("name") in names:
             hidden = {"name": NAME} | (
                 {"error": facts.stored(Fact("no_address"))} if "error" in details else {}
             )
-            mail.details = json.dumps(details | hidden)
+            told = json.dumps(details | hidden)
+            session.execute(update(Mail).where(Mail.id == mail.id).values(details=told))
     quoting = deliverability.alert_keys(person_id, game_ids)
     reported = Alert.key.startswith(reports.alert_prefix(person_id))
     session.execute(delete(Alert).where(or_(Alert.key.in_(quoting), reported)))
@@ -399,9 +402,8 @@ def _started(person_id: int) -> Iterator[tuple[str, int]]:
 
 def _record(game_id: str, seat: int) -> str:
     with reading() as session:
-        game = session.get(Game, game_id)
         try:
-            return record.write(history.record_for(session, game, seat)) if game is not None else ""
+            return record.write(history.record_for(load(session, game_id, utc_now()), seat))
         except positions.Broken:  # the game is on hold
             return ""
 

@@ -6,7 +6,7 @@ import re
 import secrets
 import sys
 from argparse import ArgumentTypeError, Namespace
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -179,18 +179,21 @@ def _summary(each: Record, report: Report) -> str:
 
 
 def _export(args: Namespace) -> None:
+    from server.errors import NoSuchGame
     from server.play import history
+    from server.play.game import Table, load
     from server.store import engine
-    from server.store.models import Game
 
     viewer = _viewer(args.reader)
+    table: Table | None = None
     with app_context(), engine.reading() as session:
-        game = session.get(Game, args.id)
-        if game is None or game.started_at is None:
+        with suppress(NoSuchGame):
+            table = load(session, args.id, engine.utc_now())
+        if table is None or table.game.started_at is None:
             raise CommandError(f"game {args.id!r} does not exist or has not started")
-        if isinstance(viewer, int) and viewer >= len(game.seats):
-            raise CommandError(f"game {game.id} has only seats 0 to {len(game.seats) - 1}")
-        text = record.write(history.record_for(session, game, viewer))
+        if isinstance(viewer, int) and viewer >= len(table.seats):
+            raise CommandError(f"game {args.id} has only seats 0 to {len(table.seats) - 1}")
+        text = record.write(history.record_for(table, viewer))
     sys.stdout.write(text)
 
 

@@ -19,6 +19,7 @@ from server.errors import InvalidInput, TooMany
 from server.play import names
 from server.store.engine import transaction
 from server.store.models import Block, Game, Person, Seat, SeatStatus
+from server.store.statements import GameRow
 
 MOST = 50
 """People whom one person can block."""
@@ -99,7 +100,9 @@ def names_of(session: Session, person_id: int, others: Collection[int]) -> dict[
     query = select(Game, Seat).join(Seat, Game.id == Seat.game_id)
     met = query.where(Seat.person_id.in_(others), Seat.game_id.in_(mine), Game.started_at.is_not(None))
     tables = session.execute(met.order_by(Game.started_at, Game.id)).unique()
-    return {seat.person_id: names.of(game, seat, PUBLIC) for game, seat in tables if seat.person_id}
+    return {
+        seat.person_id: names.of(GameRow.of(game), seat, PUBLIC) for game, seat in tables if seat.person_id
+    }
 
 
 def keeps_apart(session: Session, person_id: int) -> ColumnElement[bool]:

@@ -29,6 +29,7 @@ from server.i18n.characters import skeleton
 from server.play import names
 from server.store.engine import insert, transaction
 from server.store.models import FormerHandle, Game, Person, Seat, SeatStatus, Standing
+from server.store.statements import GameRow
 from server.validation import SPEAKERS
 
 SHOWN = ("nobody", "met", "all")
@@ -351,7 +352,7 @@ def opponents(session: Session, game_id: str, person_id: int) -> list[Opponent]:
     shown, blocked = handles_for(session, seats), blocks.blocked_by(session, person_id)
     game = session.get_one(Game, game_id)
     return [
-        Opponent(seat.seat, names.of(game, seat, PUBLIC), shown.get(other), other in blocked)
+        Opponent(seat.seat, names.of(GameRow.of(game), seat, PUBLIC), shown.get(other), other in blocked)
         for other, seat in seats.items()
     ]
 

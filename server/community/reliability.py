@@ -20,11 +20,12 @@ from byzanz import record, umpire
 from byzanz.moves import Question
 from byzanz.record import Cause
 from byzanz.rules import ALL, Rules
-from server.play import clock, history, positions
+from server.play import clock, history
+from server.play.game import Table
 from server.play.positions import Broken, rules_of
 from server.store import log
 from server.store.models import EXCUSED, Conduct, Game, Outage, Person, Reliability, Tenure
-from server.store.statements import AnyGame
+from server.store.statements import GameRow
 
 OWN = (Cause.PLAYER, Cause.ORDER)
 """The causes of entries with which a player answers."""
@@ -79,7 +80,7 @@ class _Asked:
 
 
 def of_log(
-    game: AnyGame, seats: int, entries: Sequence[record.Entry], seconds: Mapping[int, int]
+    game: GameRow, seats: int, entries: Sequence[record.Entry], seconds: Mapping[int, int]
 ) -> list[Decision]:
     """Return the decisions of a game, in the order in which they were completed.
 
@@ -158,7 +159,7 @@ MISSED = -1
 """In place of the seconds of a decision that was missed."""
 
 
-def of_game(session: Session, game: Game, held: Sequence[Tenure]) -> list[Conduct]:
+def of_game(table: Table, held: Sequence[Tenure]) -> list[Conduct]:
     """Return how each person answered in a finished game, by person.
 
     Args:
@@ -167,17 +168,17 @@ def of_game(session: Session, game: Game, held: Sequence[Tenure]) -> list[Conduc
     Raises:
         Broken: its log does not replay.
     """
+    session, game = table.session, table.game
     assert game.started_at is not None
-    seats = len(positions.seats_of(session, game.id))
-    entries = history.entries_for(session, game, ALL)
-    made = of_log(game, seats, entries, log.seconds(session, game.id))
+    entries = history.entries_for(table, ALL)
+    made = of_log(game, len(table.seats), entries, log.seconds(session, game.id))
     stops = _outages(session, game)
     counting = [each for each in made if _counts(each, stops)]
     people = sorted({tenure.person_id for tenure in held if tenure.person_id is not None})
     return [_of_person(game, person_id, held, counting) for person_id in people]
 
 
-def _outages(session: Session, game: Game) -> list[clock.Span]:
+def _outages(session: Session, game: GameRow) -> list[clock.Span]:
     inside = select(Outage).where(Outage.to_at > game.started_at, Outage.from_at < game.ended_at)
     return [(row.from_at, row.to_at) for row in session.scalars(inside)]
 
@@ -186,7 +187,9 @@ def _counts(made: Decision, stops: Sequence[clock.Span]) -> bool:
     return made.seconds != EXCUSED and not any(start < made.at and made.since < end for start, end in stops)
 
 
-def _of_person(game: Game, person_id: int, held: Sequence[Tenure], counting: Sequence[Decision]) -> Conduct:
+def _of_person(
+    game: GameRow, person_id: int, held: Sequence[Tenure], counting: Sequence[Decision]
+) -> Conduct:
     own = [tenure for tenure in held if tenure.person_id == person_id]
     answered = [made for made in counting if any(_covers(tenure, made) for tenure in own)]
     stayed = any(tenure.to_seq is None for tenure in own)

@@ -18,6 +18,7 @@ from server.store import alerts
 from server.store.engine import transaction
 from server.store.facts import Fact
 from server.store.models import Alert, Game, Person, Seat, Word
+from server.store.statements import GameRow
 from server.validation import whole_number
 
 A_DAY = 10
@@ -85,7 +86,9 @@ def heard(session: Session, game_id: str, upto: datetime, most: int) -> list[Hea
     return [
         Heard(
             number=word.number,
-            name=names.of(game, seat, names.MODERATOR) if seat.person_id == word.person_id else person_name,
+            name=names.of(GameRow.of(game), seat, names.MODERATOR)
+            if seat.person_id == word.person_id
+            else person_name,
             text=word.text,
             at=word.at,
             hidden_why=word.hidden_why if word.hidden_at else None,
@@ -134,7 +137,8 @@ def set_talk(
     play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now, warned=warned)
     with transaction(game_id) as session:
         by = Asker(moderator_id, reason.strip(), warned)  # the note was taken with it
-        play.lock_game(session, game_id).talk = allowed
+        with play.in_hand(session, game_id, now) as table:
+            table.game.talk = allowed
         powers.use(session, "open" if allowed else "close", by, now, game_id=game_id, longest=None)
 
 
@@ -207,6 +211,6 @@ def purge(now: datetime) -> int:
     return len(found)
 
 
-def count(session: Session, game: Game) -> int:
+def count(session: Session, game_id: str) -> int:
     """Return how much is said at a table, without reading it."""
-    return session.scalar(select(func.count()).select_from(Word).where(Word.game_id == game.id)) or 0
+    return session.scalar(select(func.count()).select_from(Word).where(Word.game_id == game_id)) or 0

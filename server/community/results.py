@@ -22,11 +22,13 @@ from sqlalchemy.orm import Session
 from byzanz.games import title_of
 from server.community import reliability
 from server.play import names, positions
-from server.play.game import tenures_of
+from server.play.game import Table, tenures_of
+from server.play.game import load as load_game
 from server.play.positions import Broken
 from server.store import log
 from server.store.engine import reading, transaction
 from server.store.models import Conduct, Game, GameStatus, Person, Reliability, Seat, Standing, Tenure
+from server.store.statements import GameRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +171,14 @@ def count(game_id: str, now: datetime) -> bool:
         False if it was counted before, goes on, or is locked by another scheduler, which counts it.
     """
     with transaction() as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
-        if game is None or game.status != GameStatus.OVER or game.counted_at is not None or game.trial:
+        if not log.lock(session, game_id, skip_locked=True):
             return False
-        if not positions.installed(game):
+        table = load_game(session, game_id, now)
+        if table.game.status != GameStatus.OVER or table.game.counted_at or table.game.trial:
             return False
-        game.counted_at = now
+        if not positions.installed(table.game):
+            return False
+        session.execute(update(Game).where(Game.id == game_id).values(counted_at=now))
         held = tenures_of(session, game_id)
         people = {tenure.person_id for tenure in held if tenure.person_id is not None}
         reliability.lock(session, people)
@@ -182,33 +186,32 @@ def count(game_id: str, now: datetime) -> bool:
             delete(Conduct).where(Conduct.game_id == game_id).returning(Conduct.person_id)
         ).all()
         session.execute(delete(Standing).where(Standing.game_id == game_id))
-        if _is_counted(session, game):
-            session.add_all(_rows(session, game, held))
+        if _is_counted(session, table.game):
+            session.add_all(_rows(table, held))
         session.flush()
         reliability.refresh(session, people.union(before))
         return True
 
 
-def _is_counted(session: Session, game: Game) -> bool:
+def _is_counted(session: Session, game: GameRow) -> bool:
     if json.loads(game.result or "{}").get("reason", "abandoned") == "abandoned":
         return False
     visitors = exists().where(Person.id == Tenure.person_id, Person.email.is_(None))
     return session.scalar(select(Tenure.seat).where(Tenure.game_id == game.id, visitors).limit(1)) is None
 
 
-def _rows(session: Session, game: Game, held: Sequence[Tenure]) -> list[Standing | Conduct]:
+def _rows(table: Table, held: Sequence[Tenure]) -> list[Standing | Conduct]:
     try:
-        position = positions.load(session, game)
         return [
-            *_standings(game, position, held),
-            *reliability.of_game(session, game, held),
+            *_standings(table.game, positions.current(table), held),
+            *reliability.of_game(table, held),
         ]
     except Broken:
-        LOGGER.exception("game %s: its result cannot be counted", game.id)
+        LOGGER.exception("game %s: its result cannot be counted", table.game.id)
         return []
 
 
-def _standings(game: Game, position: positions.Position, held: Sequence[Tenure]) -> list[Standing]:
+def _standings(game: GameRow, position: positions.Position, held: Sequence[Tenure]) -> list[Standing]:
     assert position.outcome is not None
     scores, places = position.outcome.scores, position.rules.places(position.state)
     return [

@@ -25,6 +25,7 @@ from server.community.profiles import Company
 from server.community.results import Ended, Placed
 from server.config import settings, zones
 from server.play import history, positions
+from server.play.game import load
 from server.store import log
 from server.store.engine import parse_stamp, stamp
 from server.store.models import Conduct, Game, Seat, Standing
@@ -251,7 +252,8 @@ def records(session: Session, games: Iterable[Ended], out: IO[bytes]) -> None:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as zipped:
         for game in games:
             try:
-                text = record.write(history.record_for(session, session.get_one(Game, game.id), ALL))
+                table = load(session, game.id, game.ended_at)
+                text = record.write(history.record_for(table, ALL))
             except positions.Broken:
                 continue
             name = f"{game.ended_at:%Y-%m-%d}-{game.slug}-{game.id}.jsonl"

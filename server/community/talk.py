@@ -33,14 +33,14 @@ from server.community.plain_text import cleaned
 from server.config import settings
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
 from server.play import names
-from server.store import facts, outbox
+from server.play.game import Table
+from server.store import facts, links, outbox
 from server.store.engine import connection_of, transaction
 from server.store.models import (
     WAITING,
     Block,
     Game,
     GameStatus,
-    Link,
     LinkPurpose,
     Mail,
     MailStatus,
@@ -52,7 +52,7 @@ from server.store.models import (
     Word,
 )
 from server.store.prepared import Prepared
-from server.store.statements import AnyGame, AnyPerson, AnySeat
+from server.store.statements import GameRow, LinkRow, PersonRow, SeatRow
 
 ALL_OF_THEM = 1_000_000
 _word, _mute, _block, _notes = Word.__mapper__.c, Mute.__mapper__.c, Block.__mapper__.c, Notes.__mapper__.c
@@ -155,24 +155,24 @@ APART = timedelta(hours=1)
 """The least time between two of these emails about one game to one reader."""
 
 
-def announce(session: Session, game: Game, word: Word, now: datetime) -> None:
+def announce(session: Session, game_id: str, word: Word, now: datetime) -> None:
     """Queue an email about a word to each reader who wants one, unless one waits already, which will tell it.
 
     Args:
-        game: locked.
+        game_id: of the game, locked.
         word: just said.
     """
-    for person_id, seat in session.execute(_readers(game.id, word.person_id)).all():
-        at = _next_at(session, game.id, person_id, now)
+    for person_id, seat in session.execute(_readers(game_id, word.person_id)).all():
+        at = _next_at(session, game_id, person_id, now)
         if at is not None:
             outbox.enqueue(
                 session,
                 # A restored server gives a word's number to another one, and mail programs drop ids that they know.
-                key=f"talk:{game.id}:{person_id}:{int(now.timestamp() * 1e6)}",
+                key=f"talk:{game_id}:{person_id}:{int(now.timestamp() * 1e6)}",
                 kind="talk",
                 person_id=person_id,
                 now=now,
-                game_id=game.id,
+                game_id=game_id,
                 seat=seat,
                 delay=(at - now).total_seconds(),
             )
@@ -263,9 +263,8 @@ def say(
     text = cleaned(text, longest=LONGEST, most_lines=MOST_LINES, for_others=True)
     if not text:
         raise InvalidInput("Write something first.", field="text")
-    with transaction(game_id) as session:
-        game = play.lock_game(session, game_id)
-        seat = _seat(session, game_id, person_id, link_id)
+    with transaction(game_id) as session, play.in_hand(session, game_id, now) as table:
+        game, seat = table.game, _seat(table, person_id, link_id)
         earlier = _earlier(session, game_id, person_id, request_id)
         if earlier is not None:
             return _same(earlier, text)
@@ -284,23 +283,20 @@ def say(
         )
         session.add(word)
         session.flush()
-        announce(session, game, word, now)
+        announce(session, game_id, word, now)
         return word
 
 
-def _seat(session: Session, game_id: str, person_id: int, link_id: int | None) -> Seat:
+def _seat(table: Table, person_id: int, link_id: int | None) -> SeatRow:
     """Return the seat that a person holds now."""
-    query = select(Seat).where(
-        Seat.game_id == game_id, Seat.person_id == person_id, Seat.status == SeatStatus.SEATED
-    )
-    seat = session.scalar(query)
-    link = session.get(Link, link_id) if link_id is not None else None
-    if seat is None or (link_id is not None and not _is_theirs(link, game_id, person_id)):
+    seat = table.seat_of(person_id)
+    link = links.get(table.session, link_id) if link_id is not None else None
+    if seat is None or (link_id is not None and not _is_theirs(link, table.game.id, person_id)):
         raise NoSuchLink("This link no longer opens a seat.")
     return seat
 
 
-def _is_theirs(link: Link | None, game_id: str, person_id: int) -> bool:
+def _is_theirs(link: LinkRow | None, game_id: str, person_id: int) -> bool:
     theirs = link is not None and (link.game_id, link.person_id) == (game_id, person_id)
     return (
         theirs
@@ -321,7 +317,7 @@ def _same(word: Word, text: str) -> Word:
     return word
 
 
-def check_open(game: AnyGame, now: datetime) -> None:
+def check_open(game: GameRow, now: datetime) -> None:
     """Refuse a table at which nobody can talk now.
 
     Raises:
@@ -337,10 +333,11 @@ def check_open(game: AnyGame, now: datetime) -> None:
         raise Closed("Table talk is closed in this game.")
 
 
-def _check_speaker(session: Session, seat: Seat, now: datetime) -> None:
+def _check_speaker(session: Session, seat: SeatRow, now: datetime) -> None:
     """Refuse a person who has left, from whom talk was taken, or who has said enough for a day."""
     check_present(seat)
-    person = session.get_one(Person, seat.person_id)
+    person = seat.person
+    assert person is not None
     check_silenced(person, now)
     recent = (Word.person_id == person.id, Word.game_id == seat.game_id, Word.at > now - timedelta(days=1))
     if (session.scalar(select(func.count()).select_from(Word).where(*recent)) or 0) >= A_DAY:
@@ -349,7 +346,7 @@ def _check_speaker(session: Session, seat: Seat, now: datetime) -> None:
         )
 
 
-def check_present(seat: AnySeat) -> None:
+def check_present(seat: SeatRow) -> None:
     """Refuse a player who has left.
 
     Raises:
@@ -359,7 +356,7 @@ def check_present(seat: AnySeat) -> None:
         raise Closed("You have left this game. Come back to talk at its table.")
 
 
-def check_silenced(person: AnyPerson, now: datetime) -> None:
+def check_silenced(person: PersonRow, now: datetime) -> None:
     """Refuse a person from whom a moderator has taken table talk.
 
     Raises:
@@ -390,25 +387,25 @@ def take_back(game_id: str, person_id: int, word_id: str) -> bool:
         return found is not None
 
 
-def words(session: Session, game: AnyGame, reader_id: int) -> list[Said]:
+def words(session: Session, game: GameRow, reader_id: int) -> list[Said]:
     """Return what a reader may read, oldest first; nothing unless they hold a seat now."""
     rows, _notes = read_words(session, game.id, reader_id)
     return _for(game, reader_id, rows)
 
 
-def said_since(session: Session, game: AnyGame, reader_id: int, seq: int) -> list[Said]:
+def said_since(session: Session, game: GameRow, reader_id: int, seq: int) -> list[Said]:
     """Return what others have said after an entry, oldest first, without what is hidden."""
     rows, _notes = read_words(session, game.id, reader_id, seq=seq)
     return [said for said in _for(game, reader_id, rows) if not said.own and not said.hidden]
 
 
-def at_table(session: Session, game: AnyGame, reader_id: int, seq: int, most: int) -> tuple[list[Said], str]:
+def at_table(session: Session, game: GameRow, reader_id: int, seq: int, most: int) -> tuple[list[Said], str]:
     """Return what was said after an entry, the newest `most` at most, and the reader's notes: one statement."""
     rows, notes = read_words(session, game.id, reader_id, seq=seq, most=most)
     return _for(game, reader_id, rows), notes
 
 
-def _for(game: AnyGame, reader_id: int, rows: Iterable[WordRow]) -> list[Said]:
+def _for(game: GameRow, reader_id: int, rows: Iterable[WordRow]) -> list[Said]:
     return [
         Said(
             id=row.id,
@@ -460,7 +457,7 @@ def muted(session: Session, person_id: int) -> list[tuple[int, str]]:
     query = query.outerjoin(Seat, (Seat.person_id == Mute.other_id) & Seat.game_id.in_(own))
     found: dict[int, str] = {}
     for other, game, seat in session.execute(query.outerjoin(Game, Game.id == Seat.game_id)).unique():
-        name = names.of(game, seat, PUBLIC) if seat is not None else "?"
+        name = names.of(GameRow.of(game), seat, PUBLIC) if seat is not None else "?"
         found[other] = min(found.get(other, name), name)
     return sorted(found.items(), key=lambda each: (each[1], each[0]))
 
@@ -485,13 +482,12 @@ def write_notes(game_id: str, person_id: int, text: str, now: datetime) -> None:
         InvalidInput: the text is too long.
     """
     text = cleaned(text, longest=LONGEST_NOTES, most_lines=MOST_LINES_OF_NOTES, field="notes")
-    with transaction(game_id) as session:
-        game = play.lock_game(session, game_id)
+    with transaction(game_id) as session, play.in_hand(session, game_id, now) as table:
         found = session.get(Notes, (game_id, person_id))
         if found is not None and not text:
             session.delete(found)
         elif found is not None:
             found.text, found.changed_at = text, now
         elif text:
-            game.noted = True
+            table.game.noted = True
             session.add(Notes(game_id=game_id, person_id=person_id, text=text, changed_at=now))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import chance
@@ -160,13 +160,12 @@ def shuffle_seats(session: Session, game: Game) -> None:
 def renumber(session: Session, game: Game, order: Sequence[int]) -> None:
     """Number the seats of a locked game from 0, in this order of all their present numbers."""
     session.flush()
+    seats = {seat.seat: seat for seat in positions.seats_of(session, game.id)}
     aside = 1 + max(order)  # each moves to a number that is free
-    for number, seat in [(aside + n, seat) for n, seat in enumerate(order)] + [
-        (n, aside + n) for n in range(len(order))
-    ]:
-        move = update(Seat).where(Seat.game_id == game.id, Seat.seat == seat).values(seat=number)
-        session.execute(move, execution_options={"synchronize_session": False})
-    session.expire_all()
+    for start in (aside, 0):
+        for number, former in enumerate(order, start):
+            seats[former].seat = number
+        session.flush()
 
 
 # ---- the game ----

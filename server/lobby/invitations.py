@@ -26,6 +26,7 @@ from server.lobby.create import (
 )
 from server.lobby.settings import NO_HOURS, OwnHours, TimeControl, clean_time_control
 from server.play import names, positions
+from server.play.game import load
 from server.play.moderation import has_looked
 from server.store import links, log, people
 from server.store.engine import reading, transaction
@@ -33,13 +34,13 @@ from server.store.models import (
     Game,
     GameSettings,
     GameStatus,
-    Link,
     LinkPurpose,
     Mail,
     Person,
     Seat,
     SeatStatus,
 )
+from server.store.statements import GameRow, LinkRow
 from server.validation import Guest
 
 # ---- invited people ----
@@ -49,7 +50,7 @@ from server.validation import Guest
 class Invitation:
     """The person and game behind an invitation's link; `seat` is None if it is no longer reserved for them."""
 
-    link: Link
+    link: LinkRow
     game: Game
     seat: Seat | None
     person: Person
@@ -231,7 +232,7 @@ def _open_seat(session: Session, game: Game, number: int) -> Seat:
     """Return a seat that nobody has taken yet."""
     seat = _seat(session, game, number)
     if seat.status == SeatStatus.SEATED:
-        raise Closed("%(name)s has taken this seat.", name=names.of(game, seat, names.ORGANISER))
+        raise Closed("%(name)s has taken this seat.", name=names.of(GameRow.of(game), seat, names.ORGANISER))
     return seat
 
 
@@ -270,7 +271,7 @@ def remind(token: str, number: int, now: datetime) -> None:
         if session.scalar(recent.limit(1)) is not None:
             raise TooMany(
                 "%(name)s was emailed within the last 24 hours. Try again later.",
-                name=names.of(game, seat, names.ORGANISER),
+                name=names.of(GameRow.of(game), seat, names.ORGANISER),
             )
         notify.check_invitations(session, game.organiser_id, 1, now)
         notify.invite(session, seat, now, "nudge")
@@ -318,7 +319,7 @@ def remove(token: str, number: int, now: datetime) -> bool:
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
         others = [other.seat for other in positions.seats_of(session, game.id) if other.seat != number]
-        validation.check_player_count(positions.rules_of(game), len(others), "seat")
+        validation.check_player_count(positions.rules_of(GameRow.of(game)), len(others), "seat")
         notify.notify_cancelled(session, game, seat, "withdrawn", now)
         session.delete(seat)
         renumber(session, game, others)
@@ -364,7 +365,7 @@ def start(token: str, now: datetime) -> None:
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
         seated = [seat for seat in seats if seat.status == SeatStatus.SEATED]
-        validation.check_player_count(positions.rules_of(game), len(seated), "start")
+        validation.check_player_count(positions.rules_of(GameRow.of(game)), len(seated), "start")
         for seat in seats:
             if seat.status != SeatStatus.SEATED:
                 notify.notify_cancelled(session, game, seat, "started", now)
@@ -407,7 +408,7 @@ def set_keep_going(token: str, keep: bool, now: datetime) -> None:
         game = lock_organised_game(session, token, now)
         if game.status == GameStatus.CANCELLED:
             raise Closed("This game was called off.")
-        if not rematch.may_keep_going(session, game, now):
+        if not rematch.may_keep_going(load(session, game.id, now), now):
             raise Closed("It is too late to change this. Start the next game from the result page.")
         game.keep_going = keep
 
@@ -431,7 +432,7 @@ def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
         if others and not pace.gives_at_least(TimeControl.of(GameSettings.of(game))):
             raise Closed(
                 "%(name)s has accepted this time control. From now on you can only give more time.",
-                name=names.of(game, others[0], names.ORGANISER),
+                name=names.of(GameRow.of(game), others[0], names.ORGANISER),
             )
         play.set_time_control(game, *pace)
 
@@ -472,10 +473,10 @@ def _unanswered(now: datetime) -> Select[str, int | None]:
 
 def _nudge(game_id: str, person_id: int | None, now: datetime) -> int:
     with transaction() as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
         still = _unanswered(now).where(Seat.game_id == game_id, Seat.person_id == person_id)
-        if game is None or session.execute(still).first() is None:
+        if not log.lock(session, game_id, skip_locked=True) or session.execute(still).first() is None:
             return 0
+        game = session.get_one(Game, game_id)
         seat = session.scalar(select(Seat).where(Seat.game_id == game_id, Seat.person_id == person_id))
         assert seat is not None
         notify.invite(session, seat, now, "nudge")
@@ -512,7 +513,7 @@ def tend_open_tables(now: datetime) -> int:
 
 def _tend(game_id: str, now: datetime) -> bool:
     with transaction() as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
+        game = session.get(Game, game_id) if log.lock(session, game_id, skip_locked=True) else None
         if game is None or game.open_until is None or game.open_until > now + WARNED:
             return False
         if not _is_asked(session, game):

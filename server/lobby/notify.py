@@ -13,6 +13,7 @@ from server import play
 from server.community import blocks
 from server.errors import Crowded, TooMany
 from server.play import history, names, positions
+from server.play.game import load
 from server.store import alerts, links, outbox
 from server.store import networks as store_networks
 from server.store.facts import Fact
@@ -30,6 +31,7 @@ from server.store.models import (
     SeatStatus,
 )
 from server.store.networks import HOUR, Caused, Limits
+from server.store.statements import GameRow
 
 DAY = timedelta(days=1)
 INVITATIONS = ("invite", "nudge", "held")
@@ -109,8 +111,8 @@ def ask_to_confirm(
 
 def requested_name(session: Session, game: Game) -> str:
     """Return the organiser's name in the request; a stranger may have typed it until they confirm it."""
-    mail = session.scalar(select(Mail).where(Mail.key == f"confirm:{game.id}"))
-    return str(outbox.details(mail)["name"]) if mail else session.get_one(Person, game.organiser_id).name
+    mails = outbox.find(session, Mail.key == f"confirm:{game.id}")
+    return str(outbox.details(mails[0])["name"]) if mails else session.get_one(Person, game.organiser_id).name
 
 
 def lock_people(session: Session, game: Game) -> None:
@@ -250,7 +252,9 @@ def check_crowd(session: Session, now: datetime) -> float:
 def confirm_seat(session: Session, game: Game, seat: Seat, now: datetime) -> None:
     """Email a person who has just cut the deck what was fixed before, so that they can check it after the game."""
     assert seat.person_id is not None
-    others = [other for other in positions.seats_of(session, game.id) if other.seat != seat.seat]
+    session.flush()
+    table = load(session, game.id, now)
+    others = [other for other in table.seats if other.seat != seat.seat]
     own = chance.fingerprint(game.id, seat.cut)
     outbox.enqueue(
         session,
@@ -263,7 +267,7 @@ def confirm_seat(session: Session, game: Game, seat: Seat, now: datetime) -> Non
         details={
             "commitment": game.commitment,
             "cut": own,
-            "before": list(history.fixed_cuts(game, others, seat.seat).values()),
+            "before": list(history.fixed_cuts(table.game, others, seat.seat).values()),
         },
     )
 
@@ -294,7 +298,7 @@ def notify_organiser(
         now=now,
         game_id=game.id,
         seat=seat.seat,
-        details={"name": names.of(game, seat, names.ORGANISER), "answer": answer, "begun": begun}
+        details={"name": names.of(GameRow.of(game), seat, names.ORGANISER), "answer": answer, "begun": begun}
         | ({"ends": True} if ends else {}),
     )
 
@@ -369,12 +373,11 @@ def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
 
     All links to seats are created here, so that pages that create none can show them.
     """
-    session.flush()
-    session.expire_all()  # seats may have been renumbered, and people just seated are not loaded yet
     seats = positions.seats_of(session, game.id)
     if game.status != GameStatus.INVITING or any(seat.status != SeatStatus.SEATED for seat in seats):
         return False
     play.begin(session, game.id, now)
+    session.refresh(game)
     for seat in seats:
         if seat.person_id is not None:
             for purpose in EVERY_MAIL:

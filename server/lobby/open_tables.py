@@ -20,6 +20,7 @@ from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
 from server.lobby import notify
 from server.lobby.create import check_asked, check_name_free, learn_name, lock_organised_game
 from server.play import lengths, names, positions, powers
+from server.play.game import Table
 from server.play.lengths import Kind, Span
 from server.play.moderation import has_looked
 from server.play.powers import Asker
@@ -38,6 +39,7 @@ from server.store.models import (
     Tenure,
     Wish,
 )
+from server.store.statements import SeatRow
 
 A_PAGE = 20
 """Tables on one page."""
@@ -401,25 +403,23 @@ class Vacancy:
         offered_from: when the reader may offer the seat.
     """
 
-    seat: Seat
+    seat: SeatRow
     name: str
     since: datetime
     offered_from: datetime
 
 
-def vacancies(session: Session, game: Game, *, by_player: bool) -> list[Vacancy]:
+def vacancies(table: Table, *, by_player: bool) -> list[Vacancy]:
     """Return the seats of a running game whose players are away, in order.
 
     Args:
         by_player: for anybody at the table; otherwise for the organiser or a moderator.
     """
-    seats = [
-        seat for seat in positions.seats_of(session, game.id) if seat.autopilot and seat.person_id is not None
-    ]
-    if game.status != GameStatus.RUNNING or not seats:
+    seats = [seat for seat in table.seats if seat.autopilot and seat.person_id is not None]
+    if table.game.status != GameStatus.RUNNING or not seats:
         return []
-    since = play.absent_since(session, game.id)
-    reader = PUBLIC if by_player else names.ORGANISER
+    game, reader = table.game, PUBLIC if by_player else names.ORGANISER
+    since = play.absent_since(table.session, game.id)
     return [
         Vacancy(
             seat,
@@ -439,7 +439,7 @@ def offer_as_organiser(token: str, number: int, now: datetime, *, offered: bool 
         NoSuchLink, Closed (the player is present, or not away for long enough), NotRunning.
     """
     with transaction(token) as session:
-        _offer(session, lock_organised_game(session, token, now), number, now, offered)
+        _offer(session, lock_organised_game(session, token, now).id, number, now, offered)
 
 
 def offer_as_moderator(game_id: str, number: int, by: Asker, now: datetime, *, offered: bool = True) -> None:
@@ -451,19 +451,19 @@ def offer_as_moderator(game_id: str, number: int, by: Asker, now: datetime, *, o
         InvalidInput: there is no reason.
     """
     with transaction(game_id) as session:
-        game = play.lock_game(session, game_id)
+        play.lock_game(session, game_id)
         powers.use(session, "offer" if offered else "withdraw", by, now, game_id=game_id)
-        _offer(session, game, number, now, offered)
+        _offer(session, game_id, number, now, offered)
         told = powers.standing(session, game_id, by.person_id).stake is not None
     if told:
         play.moderate(game_id, "!note", reason=by.reason, person_id=by.person_id, now=now, warned=by.warned)
 
 
-def _offer(session: Session, game: Game, number: int, now: datetime, offered: bool) -> None:
+def _offer(session: Session, game_id: str, number: int, now: datetime, offered: bool) -> None:
     if offered:
-        play.offer_seat(session, game, number, now, by_player=False)
+        play.offer_seat(session, game_id, number, now, by_player=False)
     else:
-        play.withdraw_offer(session, game, number)
+        play.withdraw_offer(session, game_id, number, now)
 
 
 def offer_as_player(token: str, number: int, now: datetime) -> None:
@@ -477,7 +477,7 @@ def offer_as_player(token: str, number: int, now: datetime) -> None:
         game = play.lock_game(session, link.game_id) if link and link.game_id else None
         if link is None or game is None or links.seat_access(session, token, now) is None:
             raise NoSuchLink("This link is not valid.")
-        play.offer_seat(session, game, number, now, by_player=True)
+        play.offer_seat(session, game.id, number, now, by_player=True)
 
 
 def offered_seat(

@@ -20,6 +20,7 @@ from server.errors import Closed, NotEverybody
 from server.lobby import create, notify
 from server.lobby.create import GameRequest, create_rows, renumber, seat_person
 from server.play import names, positions
+from server.play.game import Table
 from server.store import links, log
 from server.store.engine import reading, transaction
 from server.store.models import (
@@ -33,6 +34,7 @@ from server.store.models import (
     Seat,
     SeatStatus,
 )
+from server.store.statements import GameRow, LinkRow
 from server.validation import Guest
 
 OFFERED_AFTER = timedelta(days=1)
@@ -52,7 +54,7 @@ class NextGame(NamedTuple):
 
     game_id: str
     created: bool
-    link: Link | None
+    link: LinkRow | None
 
 
 def again(game_id: str, person_id: int, now: datetime) -> NextGame:
@@ -144,11 +146,13 @@ def _request(game: Game, turned: Sequence[Seat], host: Person) -> GameRequest:
     """Return the same game once more, for those on these seats."""
     own = next((seat for seat in turned if seat.person_id == host.id), None)
     return GameRequest(
-        organiser=Guest(names.of(game, own, names.ORGANISER) if own else host.name, host.email or ""),
+        organiser=Guest(
+            names.of(GameRow.of(game), own, names.ORGANISER) if own else host.name, host.email or ""
+        ),
         name=next_name(game.name),
         settings=GameSettings.of(game),
         players=[
-            Guest(names.of(game, seat, names.ORGANISER), seat.person.email or "")
+            Guest(names.of(GameRow.of(game), seat, names.ORGANISER), seat.person.email or "")
             for seat in turned
             if seat.person and seat is not own
         ],
@@ -189,7 +193,7 @@ def _invite(session: Session, game: Game, host_id: int, now: datetime, *, seated
     notify.begin_if_full(session, game, now)
 
 
-def _place(session: Session, game: Game, person_id: int, now: datetime) -> Link | None:
+def _place(session: Session, game: Game, person_id: int, now: datetime) -> LinkRow | None:
     """Return the link to a person's place in a game: their seat, their invitation or their organiser's page.
 
     Once a moderator has revoked one of their links, the way to the new one is their email alone.
@@ -222,12 +226,13 @@ def stop_if_declined(session: Session, game: Game) -> bool:
     return True
 
 
-def may_keep_going(session: Session, game: Game, now: datetime) -> bool:
+def may_keep_going(table: Table, now: datetime) -> bool:
     """Whether the organiser can still choose that the next game is offered by itself, or that it is not."""
+    game = table.game
     if game.status != GameStatus.OVER:
         return game.status != GameStatus.CANCELLED and not game.trial
     recent = game.ended_at is not None and game.ended_at > now - OFFERED_AFTER
-    return recent and not game.trial and next_game(session, game.id) is None
+    return recent and not game.trial and next_game(table.session, game.id) is None
 
 
 def due(now: datetime, limit: int = 100) -> Sequence[str]:
@@ -253,7 +258,7 @@ def offer(game_id: str, now: datetime) -> bool:
         TooMany: the organiser has sent too many invitations today; it stays due.
     """
     with transaction(game_id) as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
+        game = session.get(Game, game_id) if log.lock(session, game_id, skip_locked=True) else None
         if game is None or session.scalar(_due(now).where(Game.id == game_id)) is None:
             return False
         made = False

@@ -18,6 +18,7 @@ from server.store import links, networks, outbox, people
 from server.store.engine import reading, transaction
 from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat
 from server.store.networks import HOUR, Caused, Limits
+from server.store.statements import GameRow
 from server.validation import Guest
 
 LOGGER = logging.getLogger(__name__)
@@ -160,10 +161,8 @@ def keep(token: str, name: str, now: datetime, language: str | None = None) -> s
         learn_name(person, name)
         session.flush()
         play.keep_trial(session, game.id, person, validation.unique_name(name, others), now)
-        for purpose in notify.EVERY_MAIL:
-            links.link_for(session, purpose, person.id, game.id, now)
-        session.expire_all()
-        return seat_url(session, game, person) or ""
+        made = [links.link_for(session, purpose, person.id, game.id, now) for purpose in notify.EVERY_MAIL]
+        return links.url(made[0])
 
 
 def keep_own(game_id: str, now: datetime) -> None:
@@ -180,7 +179,7 @@ def keep_own(game_id: str, now: datetime) -> None:
         person = session.get_one(Person, own.person_id)
         if person.email is None:
             raise Closed("Enter your email address to keep this game.")
-        play.keep_trial(session, game_id, person, names.of(game, own, own.seat), now)
+        play.keep_trial(session, game_id, person, names.of(GameRow.of(game), own, own.seat), now)
         for purpose in notify.EVERY_MAIL:
             links.link_for(session, purpose, person.id, game_id, now)
 

@@ -17,13 +17,14 @@ from server import play
 from server.config import settings
 from server.mail import causes
 from server.mail.causes import Cause
-from server.play import names, positions, powers
+from server.play import names, powers
+from server.play.game import load
 from server.play.powers import Asker
-from server.store import alerts, facts, log, outbox, people
+from server.store import alerts, facts, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
 from server.store.models import Game, GameStatus, Mail, MailStatus, Person, Seat
-from server.store.statements import AnyMail
+from server.store.statements import MailRow
 
 # ---- envelope senders ----
 
@@ -95,14 +96,14 @@ COMPLAINT = "complaint"
 _LOST = or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
 
 
-def turn_of(mail: AnyMail) -> play.TurnKey | None:
+def turn_of(mail: MailRow) -> play.TurnKey | None:
     """Return the turn whose clock depends on a mail; None if the mail is not about one alone."""
     if mail.kind not in ("turn", "remind") or mail.game_id is None or mail.seat is None or mail.seq is None:
         return None
     return mail.game_id, mail.seat, mail.seq
 
 
-def turns_in_digest(session: Session, mail: AnyMail) -> list[play.TurnKey]:
+def turns_in_digest(session: Session, mail: MailRow) -> list[play.TurnKey]:
     """Return the turns that a digest listed when it was accepted or, if it was not, would list now."""
     kept = outbox.details(mail).get("named")
     if kept is not None:
@@ -111,22 +112,20 @@ def turns_in_digest(session: Session, mail: AnyMail) -> list[play.TurnKey]:
     return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in listed]
 
 
-def lock_games(session: Session, mail: AnyMail) -> dict[str, Game]:
-    """Lock the games that a mail is about: its own, or for a digest all that it lists.
+def lock_games(session: Session, mail: MailRow) -> list[str]:
+    """Lock the games that a mail is about, and return their ids: its own, or for a digest all that it lists.
 
     Games are locked by id and before anything is written about mail or person, as everywhere else: otherwise two
     transactions could wait for each other.
     """
     games = {game_id for game_id, _, _ in turns_in_digest(session, mail)} if mail.kind == "digest" else set()
-    games |= {mail.game_id} if mail.game_id else set()
-    found = {game_id: log.lock_game(session, game_id) for game_id in sorted(games)}
-    return {game_id: game for game_id, game in found.items() if game is not None}
+    return play.lock_games(session, games | {mail.game_id or ""})
 
 
 def delivery_failed(
     session: Session,
-    games: dict[str, Game],
-    mail: AnyMail,
+    games: Collection[str],
+    mail: MailRow,
     diagnostic: Fact,
     now: datetime,
     *,
@@ -142,7 +141,6 @@ def delivery_failed(
         cause: unless the address is bad, it counts as working again after `RETRY_AFTER`.
     """
     person = session.get_one(Person, mail.person_id)
-    game = games.get(mail.game_id) if mail.game_id else None
     lasting = cause == "failed"
     why = diagnostic if lasting else _passing(cause, diagnostic, now)
     if cause == "ours":
@@ -154,13 +152,15 @@ def delivery_failed(
         _stop_digest_turns(session, games, mail, person, why, now, bounced)
     turn = turn_of(mail)
     stopped = turn is not None and play.mail_failed(session, turn, why, now, bounced=bounced)
-    if game is None:
+    game_id = mail.game_id
+    if game_id is None or game_id not in games:
         return
     if cause != "ours" and not causes.is_full(str(diagnostic)):
         fact = Fact("address_refused" if lasting else "address_silent", {"said": why})
-        alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
-    if mail.kind != "refused" and game.status != GameStatus.CANCELLED:
-        _notify(session, game, mail, person, why, stopped, now)
+        alerts.raise_alert(session, _alert_key(game_id, person.id), fact, now, game_id)
+    status = session.scalar(select(Game.status).where(Game.id == game_id))
+    if mail.kind != "refused" and status != GameStatus.CANCELLED:
+        _notify(session, game_id, mail, person, why, stopped, now)
 
 
 def report_refusal(session: Session, diagnostic: Fact, now: datetime) -> None:
@@ -174,24 +174,24 @@ def _passing(cause: Cause, diagnostic: Fact, now: datetime) -> Fact:
 
 
 def delivery_withheld(
-    session: Session, games: dict[str, Game], mail: AnyMail, reason: Fact, now: datetime
+    session: Session, games: Collection[str], mail: MailRow, reason: Fact, now: datetime
 ) -> None:
     """Handle a mail that is not sent because the address bounced or complained before: its turn stops nevertheless.
 
     The organiser and the moderators get one email per game until the address works again.
     """
     person = session.get_one(Person, mail.person_id)
-    game = games.get(mail.game_id) if mail.game_id else None
     if mail.kind == "digest":
         _stop_digest_turns(session, games, mail, person, reason, now, bounced=True)
     turn = turn_of(mail)
     stopped = turn is not None and play.mail_failed(session, turn, reason, now, bounced=True)
-    if game is None or not stopped:
-        return
-    _notify_once(session, game, mail, person, reason, now)
+    if mail.game_id is not None and mail.game_id in games and stopped:
+        _notify_once(session, mail.game_id, mail, person, reason, now)
 
 
-def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, cause: Cause = "failed") -> Mail | None:
+def handle_bounce(
+    mail_id: int, diagnostic: Fact, now: datetime, *, cause: Cause = "failed"
+) -> MailRow | None:
     """Treat an accepted mail that bounced as rejected, and suppress further mail to the address.
 
     Ignore reports about an old mail, about one that already bounced, about one that a newer copy has replaced, or
@@ -204,11 +204,11 @@ def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, cause: Cause
         The mail, or None if there is no such mail.
     """
     with transaction() as session:
-        mail = session.get(Mail, mail_id)
+        mail = _find(session, mail_id)
+        games = lock_games(session, mail) if mail is not None else ()
+        mail = _find(session, mail_id)
         if mail is None:
             return None
-        games = lock_games(session, mail)
-        session.refresh(mail)
         person = session.get_one(Person, mail.person_id)
         if (
             not _is_fresh(mail, now)
@@ -223,7 +223,7 @@ def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, cause: Cause
         return mail
 
 
-def handle_complaint(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | None:
+def handle_complaint(mail_id: int, diagnostic: Fact, now: datetime) -> MailRow | None:
     """Suppress all mail that was not requested to a person who reported ours as spam, and alert the moderators.
 
     Ignore reports about an old mail or one that never arrived.
@@ -232,7 +232,7 @@ def handle_complaint(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | No
         The mail, or None if there is no such mail.
     """
     with transaction() as session:
-        mail = session.get(Mail, mail_id)
+        mail = _find(session, mail_id)
         if mail is None or not _is_fresh(mail, now):
             return mail
         session.get_one(Person, mail.person_id).suppressed = Fact(COMPLAINT, {"said": diagnostic})
@@ -241,19 +241,23 @@ def handle_complaint(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | No
         return mail
 
 
-def _is_fresh(mail: Mail, now: datetime) -> bool:
+def _find(session: Session, mail_id: int) -> MailRow | None:
+    return next(iter(outbox.find(session, Mail.id == mail_id)), None)
+
+
+def _is_fresh(mail: MailRow, now: datetime) -> bool:
     """Whether a report about the mail counts: it may have been accepted, and not long ago."""
     sent_at = mail.finished_at or now
     return mail.status in (MailStatus.WAITING, MailStatus.SENT) and sent_at > now - REPORT_WINDOW
 
 
-def _was_there_since(session: Session, games: Collection[str], mail: Mail) -> bool:
+def _was_there_since(session: Session, games: Collection[str], mail: MailRow) -> bool:
     """Whether the recipient was at a table of the mail, or at any if it has none, after a mail server accepted it."""
     last = people.last(session, mail.person_id, games)
     return last is not None and mail.finished_at is not None and last > mail.finished_at
 
 
-def _has_newer_copy(session: Session, mail: AnyMail) -> bool:
+def _has_newer_copy(session: Session, mail: MailRow) -> bool:
     """Whether a newer copy of a turn's mail was sent or waits: then the address has been confirmed since."""
     copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
     newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != MailStatus.DROPPED)
@@ -336,8 +340,8 @@ def _alert_key(game_id: str, person_id: int) -> str:
 
 def _stop_digest_turns(
     session: Session,
-    games: dict[str, Game],
-    mail: AnyMail,
+    games: Collection[str],
+    mail: MailRow,
     person: Person,
     reason: Fact,
     now: datetime,
@@ -346,43 +350,45 @@ def _stop_digest_turns(
     """Stop the clocks of the turns that a failed digest listed, and tell those in charge of each game."""
     listed = [place for place in turns_in_digest(session, mail) if place[0] in games]
     for game_id in play.digest_failed(session, listed, reason, now, bounced=bounced):
-        _notify_once(session, games[game_id], mail, person, reason, now)
+        _notify_once(session, game_id, mail, person, reason, now)
 
 
 def _notify_once(
-    session: Session, game: Game, mail: AnyMail, person: Person, reason: Fact, now: datetime
+    session: Session, game_id: str, mail: MailRow, person: Person, reason: Fact, now: datetime
 ) -> None:
     """Tell moderators and organiser that a clock has stopped, unless they already know of this player and game."""
-    if alerts.find_open(session, _alert_key(game.id, person.id)) is None:
+    if alerts.find_open(session, _alert_key(game_id, person.id)) is None:
         fact = Fact("address_failed_before", {"said": reason})
-        alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
-        _notify(session, game, mail, person, reason, True, now)
+        alerts.raise_alert(session, _alert_key(game_id, person.id), fact, now, game_id)
+        _notify(session, game_id, mail, person, reason, True, now)
 
 
 def _notify(
     session: Session,
-    game: Game,
-    mail: AnyMail,
+    game_id: str,
+    mail: MailRow,
     person: Person,
     why: Fact,
     stopped: bool,
     now: datetime,
 ) -> None:
-    seats = positions.seats_of(session, game.id)
-    name = names.of_person(game, seats, person, names.ORGANISER) or person.name
+    table = load(session, game_id, now)
+    own = next((seat for seat in table.seats if seat.person_id == person.id), None)
+    name = names.of(table.game, own, names.ORGANISER) if own is not None else person.name
     details: dict[str, object] = {"name": name, "error": facts.stored(why), "stopped": stopped}
     if why.code in PASSING.values():
         said = why.values["said"]
         assert isinstance(said, Fact)
         again = (now + RETRY_AFTER).isoformat()
         details |= {"error": facts.stored(said), "again": again, "ours": why.code == PASSING["ours"]}
-    for reader in sorted(people.organiser_and_moderators(session, game) - {person.id}):
+    organiser_id = session.scalar(select(Game.organiser_id).where(Game.id == game_id))
+    for reader in sorted(people.organiser_and_moderators(session, organiser_id) - {person.id}):
         outbox.enqueue(
             session,
-            key=f"refused:{mail.id}:{int(mail.created_at.timestamp())}:{game.id}:{reader}",
+            key=f"refused:{mail.id}:{int(mail.created_at.timestamp())}:{game_id}:{reader}",
             kind="refused",
             person_id=reader,
             now=now,
-            game_id=game.id,
+            game_id=game_id,
             details=details,
         )

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from server import play
 from server.errors import InvalidInput
 from server.store.engine import transaction
-from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, Wish
+from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, Wish
+from server.store.statements import LinkRow
 
 CADENCES = ("each", "once", "digest")
 """How often a person can be emailed about their turns."""
@@ -22,7 +23,7 @@ TALK = ("turns", "once", "never")
 """How table talk can come by email: with the emails about turns, at once in emails of its own, or not at all."""
 
 
-def stop(link: Link, now: datetime, *, only_talk: bool = False) -> None:
+def stop(link: LinkRow, now: datetime, *, only_talk: bool = False) -> None:
     """Do what the link to stop an email does when its reader makes no choice, as mail programs use it.
 
     Args:
@@ -63,13 +64,14 @@ def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
     If the mail of an open turn has not been sent, its clock starts at once: no mail will ever start it.
     """
     with transaction() as session:
-        game = play.lock_game(session, game_id)
-        seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
+        with play.in_hand(session, game_id, now) as table:
+            seat = next((seat for seat in table.seats if seat.person_id == person_id), None)
+            if seat is not None:
+                seat.silent = silent
         if seat is not None:
-            seat.silent = silent
             session.get_one(Person, person_id).digest_at = now
             if silent:
-                play.mail_switched_off(session, seat.game_id, seat.seat, now)
+                play.mail_switched_off(session, game_id, seat.seat, now)
 
 
 def mute_all(person_id: int, silent: bool, now: datetime) -> None:

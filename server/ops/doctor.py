@@ -22,8 +22,10 @@ from server.config import ConfigError, Settings, home, zones
 from server.ops import checks, mail_checks
 from server.ops.checks import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart, minute
 from server.play import history, positions
+from server.play.game import Table, load
 from server.store import alerts, engine, links, log, migrate, processes
-from server.store.models import Alert, Entry, Game, GameStatus, Link, Outage, Person
+from server.store.engine import utc_now
+from server.store.models import Alert, Entry, Game, GameStatus, Outage, Person
 
 # ---- the database ----
 
@@ -248,7 +250,7 @@ def _triggers(session: Session) -> Finding:
 
 
 def _secret_key(session: Session) -> Finding:
-    newest = session.scalar(select(Link).order_by(Link.id.desc()).limit(1))
+    newest = next(iter(links.select_rows(session, limit=1)), None)
     if newest is None or hashlib.sha256(links.token(newest).encode()).hexdigest() == newest.digest:
         return Finding(True, "secret key")
     remedy = "restore the old BYZANZ_SECRET_KEY; no emailed link works with a different key"
@@ -256,46 +258,49 @@ def _secret_key(session: Session) -> Finding:
 
 
 def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
-    query = select(Game).where(Game.started_at.is_not(None), positions.has_rules())
+    query = select(Game.id).where(Game.started_at.is_not(None), positions.has_rules())
     query = query.order_by(Game.started_at.desc(), Game.id)
     games = session.scalars(query if check_all else query.limit(SAMPLE)).all()
     damaged = 0
-    for game in games:
-        fault = _fault(session, game)
+    for game_id in games:
+        fault = _fault(session, game_id)
         if fault and (damaged := damaged + 1) <= MOST_SHOWN:
             remedy = "its log was changed, or the rules have a bug: compare it with a backup"
-            yield Finding(False, f"game {game.id}, {fault}", remedy)
+            yield Finding(False, f"game {game_id}, {fault}", remedy)
     if damaged > MOST_SHOWN:
         yield Finding(False, f"{damaged} damaged logs in total", "restore the database from a backup")
     if not damaged:
         yield Finding(True, f"the logs of {len(games)} games: hashes, shuffles, moves and results")
 
 
-def _fault(session: Session, game: Game) -> str | None:
+def _fault(session: Session, game_id: str) -> str | None:
     """Return what is wrong with the log of a game, naming the entry, or None."""
-    last = session.scalar(select(func.max(Entry.seq)).where(Entry.game_id == game.id)) or 0
-    if last != game.head:
-        return f"entry {min(last, game.head) + 1}: the log ends at {last}, its game at {game.head}"
     try:
-        full_record = history.record_for(session, game, ALL)
+        table = load(session, game_id, utc_now())
+        game = table.game
+        last = session.scalar(select(func.max(Entry.seq)).where(Entry.game_id == game_id)) or 0
+        if last != game.head:
+            return f"entry {min(last, game.head) + 1}: the log ends at {last}, its game at {game.head}"
+        full_record = history.record_for(table, ALL)
         record.verify(full_record)
         newest = full_record.entries[-1].hash if full_record.entries else record.GENESIS
         if newest != game.head_hash:
             return f"entry {last}: its hash is not the one that its game remembers"
-        return _state_fault(session, game, full_record) if game.status == GameStatus.RUNNING else None
+        return _state_fault(table, full_record) if game.status == GameStatus.RUNNING else None
     except (record.InvalidRecord, positions.Broken) as wrong:
         return str(wrong)
     except Exception as fault:  # nothing in a damaged row may end the checks
         return f"it cannot be read: {type(fault).__name__}"
 
 
-def _state_fault(session: Session, game: Game, full_record: record.Record) -> str | None:
+def _state_fault(table: Table, full_record: record.Record) -> str | None:
     """Return what in a running game's row disagrees with its log, the sealed seed included, or None."""
+    game = table.game
     if chance.commitment(game.id, bytes.fromhex(game.seed)) != game.commitment:
         return "the seed does not match the commitment"
     if record.paused(full_record.entries) != game.paused:
         return "it is paused in the database but not in its log, or vice versa"
-    position = positions.load(session, game)
+    position = positions.current(table)
     replayed = _replayed(position.rules, full_record, bytes.fromhex(game.seed))
     if position.rules.encode(position.state) != position.rules.encode(replayed):
         return "its snapshot differs from its log"

@@ -15,6 +15,7 @@ from byzanz import games
 from server.accounts import absences, addresses
 from server.config import settings
 from server.play import autopilot, positions, turns
+from server.play.game import Table, load
 from server.store import alerts, people, processes
 from server.store.models import (
     NO_TURN,
@@ -28,8 +29,8 @@ from server.store.models import (
     Person,
     Seat,
     SeatStatus,
-    Turn,
 )
+from server.store.statements import GameRow, SeatRow, TurnRow
 
 NEWEST = 5
 """How many of the newest emails are listed."""
@@ -51,17 +52,18 @@ def mail(session: Session, mail: Mail, now: datetime) -> Iterator[str]:
     yield f"{_fate(mail, now)}."
     if mail.status == MailStatus.WAITING and mail.tried_at:
         yield f"The first of {_times(mail.attempts, 'failed attempt')} was {_at(mail.tried_at)}."
-    turn = _turn_of(session, mail)
-    if turn is not None:
-        yield f"Its turn is open: {_clock(session, session.get_one(Game, turn.game_id), turn)}."
+    table = load(session, mail.game_id, now) if mail.game_id else None
+    turn = _turn_of(table, mail) if table is not None else None
+    if table is not None and turn is not None:
+        yield f"Its turn is open: {_clock(session, table.game, turn)}."
     elif mail.kind in ("turn", "remind"):
         yield "Its turn is over."
 
 
-def _turn_of(session: Session, mail: Mail) -> Turn | None:
-    if mail.kind not in ("turn", "remind") or mail.game_id is None or mail.seat is None:
+def _turn_of(table: Table, mail: Mail) -> TurnRow | None:
+    if mail.kind not in ("turn", "remind") or mail.seat is None:
         return None
-    turn = session.get(Turn, (mail.game_id, mail.seat))
+    turn = table.turns.get(mail.seat)
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
@@ -80,14 +82,15 @@ def _fate(mail: Mail, now: datetime) -> str:
 def game(session: Session, game: Game, now: datetime) -> Iterator[str]:
     """Tell how a game stands and who is to move, since when and until when."""
     title = games.title_of(game.slug)
-    seats = positions.seats_of(session, game.id)
+    table = load(session, game.id, now)
+    seats = table.seats
     began = f", began {_at(game.started_at)}" if game.started_at else ""
     ended = f", ended {_at(game.ended_at)}" if game.ended_at else ""
     yield f"Game {game.id} “{game.name}”: {title} with {len(seats)} seats, {game.status}{began}{ended}."
     yield f"Its log has {_times(game.head, 'entry')}."
     yield f"Time per move {_span(game.allowance)}, time bank {_span(game.bank)}."
-    yield from _obstacles(session, game, now)
-    yield from _to_move(session, game, now)
+    yield from _obstacles(table, now)
+    yield from _to_move(table, now)
     for seat in seats:
         yield f"Seat {seat.seat}: {_seat(seat)}."
     for alert in session.scalars(select(Alert).where(Alert.game_id == game.id, Alert.cleared_at.is_(None))):
@@ -95,13 +98,14 @@ def game(session: Session, game: Game, now: datetime) -> Iterator[str]:
     yield from _newest(session, Mail.game_id == game.id, IncomingMail.game_id == game.id, now)
 
 
-def _obstacles(session: Session, game: Game, now: datetime) -> Iterator[str]:
+def _obstacles(table: Table, now: datetime) -> Iterator[str]:
     """Tell what keeps the game, or the clocks of all games, from going on."""
+    session, game = table.session, table.game
     if game.quarantine and game.quarantine.code == positions.NO_RULES:
         yield f"It is on hold: {game.quarantine} It goes on when they are, after a restart."
     elif game.quarantine:
         yield f"It is on hold: {game.quarantine}. A moderator resumes it once its log replays."
-    elif autopilot.is_unattended(session, game):
+    elif autopilot.is_unattended(table):
         yield "It is paused because nobody is responding. It resumes when a player returns."
     elif game.paused:
         yield "A moderator has paused it, and only a moderator resumes it."
@@ -111,9 +115,9 @@ def _obstacles(session: Session, game: Game, now: datetime) -> Iterator[str]:
         yield "No deadline is enforced: the web or the scheduler sends no heartbeat."
 
 
-def _to_move(session: Session, game: Game, now: datetime) -> Iterator[str]:
-    found = turns.open_turns(session, game.id)
-    for turn in found:
+def _to_move(table: Table, now: datetime) -> Iterator[str]:
+    session, game = table.session, table.game
+    for turn in sorted(table.turns.values(), key=lambda turn: turn.seat):
         since = f"{_at(turn.opened_at)} (entry {turn.opened_seq})"
         yield f"Seat {turn.seat} is to move since {since}: {_clock(session, game, turn)}."
         told = select(Mail).where(
@@ -121,11 +125,11 @@ def _to_move(session: Session, game: Game, now: datetime) -> Iterator[str]:
         )
         for mail in session.scalars(told.where(Mail.kind.in_(("turn", "remind"))).order_by(Mail.id)):
             yield f"  Email {mail.id} ({mail.kind}) to person {mail.person_id}: {_fate(mail, now)}."
-    if not found and game.status == GameStatus.RUNNING:
+    if not table.turns and game.status == GameStatus.RUNNING:
         yield "Nobody is to move."
 
 
-def _clock(session: Session, game: Game, turn: Turn) -> str:
+def _clock(session: Session, game: GameRow, turn: TurnRow) -> str:
     """Tell what a turn waits for, and until when."""
     if turn.bot:
         return "a bot moves at the scheduler's next tick"
@@ -142,7 +146,7 @@ def _clock(session: Session, game: Game, turn: Turn) -> str:
     return f"the clock has run since {_at(times.start)}; time until {_at(times.allowance_end)}{bank}"
 
 
-def _seat(seat: Seat) -> str:
+def _seat(seat: SeatRow) -> str:
     if seat.bot:
         return f"the bot {seat.bot}"
     if seat.person_id is None:

@@ -53,7 +53,7 @@ from server.play.orders import (
     preview_order,
     withdraw_order,
 )
-from server.play.running import hold_or_release, lock_game, quarantine, quarantine_if_faulty
+from server.play.running import hold_or_release, in_hand, lock_game, quarantine, quarantine_if_faulty
 from server.play.seats import (
     absent_since,
     end_trial,
@@ -92,6 +92,7 @@ __all__ = [
     "give_up",
     "has_stopped_turns",
     "hold_or_release",
+    "in_hand",
     "keep_trial",
     "leave",
     "lock_game",

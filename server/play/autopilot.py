@@ -16,7 +16,7 @@ from server.play import events, names
 from server.play.game import Table, change_tenure
 from server.store import alerts, log
 from server.store.facts import MISSED, NOBODY, Fact
-from server.store.statements import AnyGame, SeatRow
+from server.store.statements import SeatRow
 
 MOST_MISSED = 2
 """Deadlines in a row that a seat misses before it goes on autopilot."""
@@ -76,9 +76,9 @@ def pause_unattended(table: Table, now: datetime) -> None:
         alerts.raise_alert(table.session, f"rests:{game.id}", Fact("game_rests"), now, game.id)
 
 
-def is_unattended(session: Session, game: AnyGame) -> bool:
+def is_unattended(table: Table) -> bool:
     """Whether a game is paused because nobody is responding, and not by a moderator."""
-    return game.paused and bool(unattended(session, [game.id]))
+    return table.game.paused and bool(unattended(table.session, [table.game.id]))
 
 
 def unattended(session: Session, paused: Collection[str]) -> set[str]:
@@ -94,7 +94,7 @@ def unattended(session: Session, paused: Collection[str]) -> set[str]:
 def resume_if_attended(table: Table, now: datetime) -> None:
     """Resume a game that was paused because nobody responded, if a player is back."""
     game = table.game
-    if is_unattended(table.session, game) and anyone_playing(table):
+    if is_unattended(table) and anyone_playing(table):
         game.paused = False
         table.append(seat=None, by=Cause.CLOCK, move="!resume", now=now)
         alerts.clear(table.session, f"rests:{game.id}", now)

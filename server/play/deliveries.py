@@ -16,12 +16,12 @@ from sqlalchemy.orm import Session
 
 from byzanz.record import Cause
 from server.play import events, positions, running, turns
-from server.play.game import Table, lock
-from server.store import facts, statements
+from server.play.game import Table
+from server.store import facts, log, statements
 from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Seat, Turn
-from server.store.statements import TurnRow
+from server.store.models import Seat, Turn
+from server.store.statements import GameRow, SeatRow, TurnRow
 
 LATEST_DIGEST = timedelta(hours=24)
 """The clock of a turn starts after this long even if no digest has named it."""
@@ -49,11 +49,13 @@ TurnKey = tuple[str, int, int]
 """A turn as a mail refers to it: the game's id, the seat, and the head of the log when it opened."""
 
 
-def lock_games(session: Session, game_ids: Collection[str]) -> None:
-    """Lock games in the order in which all do, before anything is written about mails or people; "" is none."""
-    for game_id in sorted(game_ids):
-        if game_id:
-            lock(session, game_id)
+def lock_games(session: Session, game_ids: Collection[str]) -> list[str]:
+    """Lock games in the order in which all do, before anything is written about mails or people; "" is none.
+
+    Returns:
+        The ids of those that there are, in order.
+    """
+    return [game_id for game_id in sorted(game_ids) if game_id and log.lock(session, game_id)]
 
 
 def mail_accepted(session: Session, key: TurnKey, times: turns.Times, now: datetime) -> None:
@@ -236,7 +238,7 @@ def digest_switched_off(session: Session, game_id: str, seat: int, now: datetime
             table.tell(events.ClockWaits(at=now, seat=seat, opened_seq=turn.opened_seq))
 
 
-def turns_for_digest(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+def turns_for_digest(session: Session, person_id: int) -> list[tuple[GameRow, SeatRow, TurnRow]]:
     """Return the turns that a digest to this person lists now, leaving out muted games and a visitor's."""
     found = turns.of_person(session, person_id)
     return [place for place in found if not place[1].silent and not place[0].trial]

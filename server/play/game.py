@@ -17,9 +17,10 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.record import Cause
+from server.errors import NoSuchGame
 from server.play import events
 from server.play.events import Event
-from server.store import statements, totals
+from server.store import people, statements, totals
 from server.store.engine import connection_of, stamp
 from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
@@ -72,13 +73,13 @@ class Table:
             if found[-1] is not None:
                 self.seats[-1].absences.append((found[-2], found[-1]))
 
-    def load_orders(self, seat: int, after: int) -> None:
+    def load_orders(self, seat: int = -1, after: int = 0) -> None:
         """Load the standing and suspended orders, and those of one seat that have ended after an entry."""
         run, values = connection_of(self.session), {"game": self.game.id, "seat": seat, "after": after}
         self.orders = [OrderRow(*row) for row in statements.LOAD_ORDERS.all(run, values)]
 
     def remember(self) -> None:
-        """Remember the rows as they are now; `put` writes what differs from them."""
+        """Remember the rows of a locked game as they are now; `put` writes what differs from them."""
         self._game = copied(self.game)
         self._seats = [copied(seat) for seat in self.seats]
         self._turns = {seat: copied(turn) for seat, turn in self.turns.items()}
@@ -91,6 +92,11 @@ class Table:
             (seat for seat in self.seats if seat.person_id == person_id and seat.status == SeatStatus.SEATED),
             None,
         )
+
+    def person(self, person_id: int | None) -> PersonRow | None:
+        """Return a person, who is mostly at the table; None if there is none with this id."""
+        seated = next((seat.person for seat in self.seats if seat.person_id == person_id), None)
+        return seated or (people.get(self.session, person_id) if person_id is not None else None)
 
     def sit(self, seat: SeatRow, person: Person, now: datetime) -> None:
         """Seat a person, with all that opening a turn asks about them."""
@@ -235,6 +241,12 @@ CHANGED_BY_PLAY = {
         "result",
         "quarantine",
         "trial",
+        "origin",
+        "record_format",
+        "cut_order",
+        "talk",
+        "said",
+        "noted",
     ],
     "seat": [
         *("stored_name", "person_id", "bot", "silent", "bank"),
@@ -268,22 +280,6 @@ def _values(row: object, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def lock(session: Session, game_id: str, skip_locked: bool = False) -> bool:
-    """Lock a game's row until the transaction ends; do this before reading or writing anything of the game.
-
-    SQLite has no row locks and needs none: its writers queue from the first statement on.
-
-    Args:
-        skip_locked: return False instead of waiting if another transaction holds the lock; the next tick tries again.
-
-    Returns:
-        Whether there is such a game, locked now.
-    """
-    session.flush()
-    statement = statements.LOCK_IF_FREE if skip_locked else statements.LOCK
-    return statement.first(connection_of(session), {"game": game_id}) is not None
-
-
 def load(
     session: Session,
     game_id: str,
@@ -292,26 +288,22 @@ def load(
     link_id: int | None = None,
     seat: int | None = None,
     request_id: str | None = None,
-    ended: tuple[int, int] = (-1, 0),
-    orders: bool = True,
-) -> Table | None:
-    """Load a game; None if there is none with this id. To change it, lock it first and call `put` at the end.
+) -> Table:
+    """Load a game to read it, without its orders; `running.in_hand` locks and changes one.
 
     Args:
         link_id: find out whose link this is.
         seat: find out what this seat has played with `request_id`.
-        ended: load the orders of this seat that have ended after this entry, too.
-        orders: whether to load orders at all.
+
+    Raises:
+        NoSuchGame: no game has this id.
     """
     values = {"game": game_id, "link": link_id, "seat": seat, "request": request_id}
     found = statements.LOAD_GAME.first(connection_of(session), values)
     if found is None:
-        return None
+        raise NoSuchGame("There is no game with this ID. Check the link.")
     table = Table(session, found)
     table.load_seats(now)
-    if orders:
-        table.load_orders(*ended)
-    table.remember()
     return table
 
 

@@ -9,42 +9,41 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy.orm import Session
-
 from byzanz import chance, record
 from byzanz.charts import Chart, Heading, Highlight
 from byzanz.moves import Message, RulesError, ranked
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from byzanz.umpire import read_followed
 from server.play import names, positions
+from server.play.game import Table
 from server.play.positions import Broken, Position
 from server.store import log
-from server.store.models import Game, GameStatus, SeatStatus
-from server.store.statements import AnyGame, AnySeat
+from server.store.models import GameStatus, SeatStatus
+from server.store.statements import GameRow, SeatRow
 
 
-def viewer_of(game: AnyGame, viewer: Viewer) -> Viewer:
+def viewer_of(game: GameRow, viewer: Viewer) -> Viewer:
     """The viewer whose rights apply: ALL once the game is over, because nothing is hidden then."""
     return ALL if game.status == GameStatus.OVER else viewer
 
 
 def entries_for(
-    session: Session, game: AnyGame, viewer: Viewer, *, after: int = 0, upto: int | None = None
+    table: Table, viewer: Viewer, *, after: int = 0, upto: int | None = None
 ) -> Sequence[record.Entry]:
     """The entries with `after` < seq ≤ `upto`, as a viewer may read them (docs/formats.md §4).
 
     Args:
         viewer: a seat, PUBLIC or ALL.
     """
-    return redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto))
+    return redacted(table, viewer, log.entries(table.session, table.game.id, after=after, upto=upto))
 
 
-def undone_by(session: Session, game: AnyGame, viewer: Viewer, entry: record.Entry) -> record.Entry | None:
+def undone_by(table: Table, viewer: Viewer, entry: record.Entry) -> record.Entry | None:
     """Return the first move that this entry takes back, as a viewer may read it; None if it is no undo."""
     verb, *words = entry.move.split()
     if verb != "!void":
         return None
-    (move,) = entries_for(session, game, viewer, after=int(words[0]) - 1, upto=int(words[0]))
+    (move,) = entries_for(table, viewer, after=int(words[0]) - 1, upto=int(words[0]))
     return move
 
 
@@ -64,18 +63,18 @@ class SinceOwn(NamedTuple):
     earlier: Sequence[record.Entry]
 
 
-def since_own_move(session: Session, game: AnyGame, seat: int, most: int, least: int = 0) -> SinceOwn:
+def since_own_move(table: Table, seat: int, most: int, least: int = 0) -> SinceOwn:
     """The entries since a seat's own last move.
 
     Args:
         most: so many at most, the newest.
         least: if there are fewer, the entries before them, too, until there are so many.
     """
-    found, last = log.since_own_move(session, game.id, game.head, seat, most + 1, least)
+    found, last = log.since_own_move(table.session, table.game.id, table.game.head, seat, most + 1, least)
     own = next((entry for entry in found if entry.seq == last), None)
     since = [entry for entry in found if entry.seq > last][-most:]
     earlier = found[: len(found) - len(since)] if least > len(since) else []
-    seen = redacted(session, game, seat, [*earlier, *since])
+    seen = redacted(table, seat, [*earlier, *since])
     return SinceOwn(seen[len(earlier) :], last, own, seen[: len(earlier)])
 
 
@@ -109,8 +108,7 @@ def told(position: Position, entries: Sequence[record.Entry]) -> Told:
 
 
 def redacted(
-    session: Session,
-    game: AnyGame,
+    table: Table,
     viewer: Viewer,
     entries: Sequence[record.Entry],
     whole: Sequence[record.Entry] | None = None,
@@ -122,16 +120,16 @@ def redacted(
         whole: the log from its first entry on, from which follows which sealed choices have been revealed; loaded if
             None and needed.
     """
-    rules, open_seqs = positions.rules_of(game), frozenset[int]()
+    game, open_seqs = table.game, frozenset[int]()
+    rules = positions.rules_of(game)
     hidden = game.status != GameStatus.OVER and viewer != ALL
     if hidden and any(entry.move.partition(" ")[0] in rules.sealed for entry in entries):
-        whole = log.entries(session, game.id) if whole is None else whole
-        count = len(positions.seats_of(session, game.id))
-        open_seqs = record.open_choices(rules, count, json.loads(game.options), whole)
+        whole = log.entries(table.session, game.id) if whole is None else whole
+        open_seqs = record.open_choices(rules, len(table.seats), json.loads(game.options), whole)
     return record.redact_entries(rules, entries, viewer, game.status == GameStatus.OVER, open_seqs)
 
 
-def record_for(session: Session, game: AnyGame, viewer: Viewer) -> record.Record:
+def record_for(table: Table, viewer: Viewer) -> record.Record:
     """The record of a game that has begun: complete once it is over, until then as much as a viewer may know.
 
     Args:
@@ -140,8 +138,8 @@ def record_for(session: Session, game: AnyGame, viewer: Viewer) -> record.Record
     Raises:
         Broken: an entry is not a move of this game; the game must be quarantined.
     """
-    header = header_of(session, game.id)
-    entries = tuple(log.entries(session, game.id, upto=game.head))
+    game, header = table.game, header_of(table)
+    entries = tuple(log.entries(table.session, game.id, upto=game.head))
     result, head = (_result(game.result), entries[-1].hash) if game.result else (None, None)
     try:
         return record.redact_record(record.Record(header, entries, result, head), viewer)
@@ -149,9 +147,9 @@ def record_for(session: Session, game: AnyGame, viewer: Viewer) -> record.Record
         raise Broken(f"game {game.id}: {error}") from error
 
 
-def header_of(session: Session, game_id: str, reader: names.Reader = PUBLIC) -> record.Header:
+def header_of(table: Table, reader: names.Reader = PUBLIC) -> record.Header:
     """The header of a game's record; the seed is in it once the game is over."""
-    game, seats = session.get_one(Game, game_id), positions.seats_of(session, game_id)
+    game, seats = table.game, table.seats
     return record.Header(
         id=game.id,
         game=game.slug,
@@ -166,7 +164,7 @@ def header_of(session: Session, game_id: str, reader: names.Reader = PUBLIC) -> 
     )
 
 
-def fixed_cuts(game: AnyGame, seats: Iterable[AnySeat], reader: names.Reader) -> dict[str, str]:
+def fixed_cuts(game: GameRow, seats: Iterable[SeatRow], reader: names.Reader) -> dict[str, str]:
     """The fingerprints of the cuts that have been made so far, by name, in seat order (docs/formats.md §3)."""
     made = [seat for seat in seats if seat.status == SeatStatus.SEATED]
     return {
@@ -266,7 +264,7 @@ class Timeline:
         return self.counted
 
 
-def load(session: Session, game: AnyGame, viewer: Viewer, upto: int | None = None) -> Timeline:
+def load(table: Table, viewer: Viewer, upto: int | None = None) -> Timeline:
     """Load the timeline of a game that has begun, or of its part up to an entry.
 
     The log is replayed at most once, and only as far as needed if its parts are known.
@@ -277,20 +275,20 @@ def load(session: Session, game: AnyGame, viewer: Viewer, upto: int | None = Non
     Raises:
         Broken: the log does not replay.
     """
-    rules = positions.rules_of(game)
-    entries = log.entries(session, game.id, upto=upto)
+    rules = positions.rules_of(table.game)
+    entries = log.entries(table.session, table.game.id, upto=upto)
 
     def replay(count: int) -> Sequence[Any]:
-        return positions.states(session, game, entries[:count])
+        return positions.states(table, entries[:count])
 
-    viewer = viewer_of(game, viewer)
-    seen = redacted(session, game, viewer, entries, entries)
+    viewer = viewer_of(table.game, viewer)
+    seen = redacted(table, viewer, entries, entries)
     known = _known(entries[-1].hash) if entries else ((), ())
     if known is not None:
         return Timeline(rules, viewer, seen, *known, replay)
     states = replay(len(entries))
     views = public_views(rules, states)
-    known = tuple(map(rules.heading, views)), _followed(session, game, entries, views)
+    known = tuple(map(rules.heading, views)), _followed(table, entries, views)
     with _lock:
         _parts[entries[-1].hash] = known
         while len(_parts) > MOST:
@@ -311,12 +309,10 @@ def told_since(position: Position, entries: Sequence[record.Entry], own: record.
     return [(entry, messages) for entry, messages in told(position, entries) if messages or entry is not own]
 
 
-def _followed(
-    session: Session, game: AnyGame, entries: Sequence[record.Entry], views: Sequence[Any]
-) -> tuple[str, ...]:
+def _followed(table: Table, entries: Sequence[record.Entry], views: Sequence[Any]) -> tuple[str, ...]:
     """What followed from each entry; views are those of the public after them."""
-    rules = positions.rules_of(game)
-    start = positions.replay(game, len(positions.seats_of(session, game.id)), rules, [])
+    rules = positions.rules_of(table.game)
+    start = positions.replay(table.game, len(table.seats), rules, [])
     befores = [rules.view(start, PUBLIC), *views[:-1]]
     return tuple(
         "" if record.table_act(entry) else positions.followed(rules, before, after)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from byzanz.record import Cause
 from server.play import positions
 from server.store.models import Entry, Game, GameStatus, Seat
-from server.store.statements import AnySeat
+from server.store.statements import GameRow, SeatRow
 
 ENOUGH, MOST = 5, 30
 """How many ended games tell more than the defaults, and how many are looked at."""
@@ -64,7 +64,7 @@ class Estimate(NamedTuple):
     most: int
 
 
-def estimate(session: Session, game: Game, seats: Sequence[AnySeat]) -> Estimate:
+def estimate(session: Session, game: GameRow, seats: Sequence[SeatRow]) -> Estimate:
     """Return how long a game takes that has not begun.
 
     Args:

@@ -24,7 +24,7 @@ from server.store import links, log, people
 from server.store.engine import transaction
 from server.store.facts import Fact
 from server.store.models import Entry, GameStatus, ModeratorAction, Turn
-from server.store.statements import AnyGame, SeatRow
+from server.store.statements import SeatRow
 from server.validation import whole_number
 
 LONGEST_EXTENSION = 30 * 86400
@@ -261,7 +261,7 @@ def resume(table: Table, position: Position, act: Act) -> int:
     """Resume the game; its turns open again."""
     if not table.game.paused:
         raise ActNotPossible("The game is not paused.")
-    if autopilot.is_unattended(table.session, table.game):
+    if autopilot.is_unattended(table):
         raise ActNotPossible(
             "Every player is on autopilot. Replace a player, or switch an autopilot off first."
         )
@@ -317,8 +317,11 @@ def check_known(words: tuple[str, ...]) -> None:
         raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(ACTS))
 
 
-def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str) -> None:
+def check(seats: int, words: tuple[str, ...], reason: str) -> None:
     """Check the form of a known act: what does not depend on who asks, or on the state of the game.
+
+    Args:
+        seats: how many the game has.
 
     Raises:
         Refused: it is malformed, or has no reason.
@@ -328,10 +331,8 @@ def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str) 
         raise InvalidAct("Give a reason of 1 to %(most)s characters.", most=LONGEST_REASON)
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in reason):
         raise InvalidAct("A reason is one line without control characters.")
-    if words[0] == "!look":
-        seats = {str(seat.seat) for seat in positions.seats_of(session, game.id)}
-        if words[1] not in seats | {ALL, PUBLIC}:
-            raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=words[1][:40])
+    if words[0] == "!look" and words[1] not in {*map(str, range(seats)), ALL, PUBLIC}:
+        raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=words[1][:40])
 
 
 def gives_time(session: Session, game_id: str, words: tuple[str, ...]) -> set[int]:
@@ -459,7 +460,7 @@ def moderate(
         by = powers.Asker(person_id, reason.strip(), warned)
         seats = gives_time(session, game_id, words)
         deed = powers.use(session, words[0], by, now, game_id=game_id, gives_time=seats, longest=None)
-        check(session, table.game, words, reason)
+        check(len(table.seats), words, reason)
         assert deed.reason is not None
         seq = deed.seq = carry_out(table, Act(words, deed.reason, person_id, now, newcomer, keep_link))
         table.tell(events.Acted(at=now, seq=seq))

@@ -23,7 +23,8 @@ from server.play.running import quarantine_if_broken
 from server.store import log
 from server.store.engine import stamp, transaction
 from server.store.facts import Fact
-from server.store.models import Game, GameStatus, Seat
+from server.store.models import Game, GameStatus
+from server.store.statements import SeatRow
 
 LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
@@ -63,12 +64,10 @@ def set_time_control(game: Game, allowance: int, bank: int, days_off: str) -> No
 
 def begin(session: Session, game_id: str, now: datetime) -> None:
     """Start a locked game whose seats are all taken: shuffle, deal, open the first turns."""
-    begun = session.get_one(Game, game_id)
-    begun.record_format, begun.cut_order = 2, json.dumps(_cut_order(positions.seats_of(session, game_id)))
-    begun.head_hash = history.header_of(session, game_id).first_hash
-    session.flush()
     with running.in_hand(session, game_id, now) as table:
         game = table.game
+        game.record_format, game.cut_order = 2, json.dumps(_cut_order(table.seats))
+        game.head_hash = history.header_of(table).first_hash
         rules = positions.rules_of(game)
         game.status = GameStatus.RUNNING
         game.started_at = now
@@ -78,13 +77,12 @@ def begin(session: Session, game_id: str, now: datetime) -> None:
         table.tell(events.GameBegun(at=now))
         state = positions.replay(game, len(table.seats), rules, [])
         running.advance(table, Position(game.id, rules, state, 0, paused=False, outcome=None), state, now)
-    session.expire_all()
 
 
-def _cut_order(seats: Sequence[Seat]) -> list[int]:
+def _cut_order(seats: Sequence[SeatRow]) -> list[int]:
     """All seats in the order in which their cuts were fixed: players first, then bots and seats that were not asked."""
 
-    def when(seat: Seat) -> tuple[bool, int, int]:
+    def when(seat: SeatRow) -> tuple[bool, int, int]:
         chosen = seat.bot is None and not seat.uncut
         return not chosen, seat.cut_number if chosen else 0, seat.seat
 
@@ -176,7 +174,7 @@ def playable_position(table: Table) -> Position:
         Paused: the game is paused. NotRunning, Broken: as for `running.position`.
     """
     position = running.position(table)
-    if autopilot.is_unattended(table.session, table.game):
+    if autopilot.is_unattended(table):
         raise Paused("The game is paused because nobody is responding. Open your page and press “I’m back”.")
     if position.paused:
         raise Paused("The game is paused until a moderator resumes it.")

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement
 from byzanz.rules import PUBLIC
 from server.i18n import characters
 from server.store.models import Seat
-from server.store.statements import AnyGame, AnyPerson, AnySeat
+from server.store.statements import GameRow, PersonRow, SeatRow
 
 Reader = int | Literal["public", "organiser", "moderator"]
 """Who reads a name: the player of this seat, anybody at all, the organiser of the game, or a moderator."""
@@ -37,7 +37,7 @@ class Named(Protocol):
         """What its player is called."""
 
 
-def of(game: AnyGame, seat: Named, reader: Reader) -> str:
+def of(game: GameRow, seat: Named, reader: Reader) -> str:
     """Return what the player of a seat is called; empty if the seat is free.
 
     A game in which not everybody may read all names decides it here, for everything that shows one.
@@ -46,18 +46,18 @@ def of(game: AnyGame, seat: Named, reader: Reader) -> str:
     return seat.stored_name
 
 
-def cut_of(game: AnyGame, seat: AnySeat, reader: Reader) -> str:
+def cut_of(game: GameRow, seat: SeatRow, reader: Reader) -> str:
     """Return the cut of a seat: a bot's is its name, and many players leave theirs as it is proposed."""
     del game, reader
     return seat.cut
 
 
-def at_table(game: AnyGame, seats: Iterable[Named], reader: Reader) -> tuple[str, ...]:
+def at_table(game: GameRow, seats: Iterable[Named], reader: Reader) -> tuple[str, ...]:
     """Return what the players of these seats are called, in their order."""
     return tuple(of(game, seat, reader) for seat in seats)
 
 
-def of_person(game: AnyGame, seats: Iterable[AnySeat], person: AnyPerson | None, reader: Reader) -> str:
+def of_person(game: GameRow, seats: Iterable[SeatRow], person: PersonRow | None, reader: Reader) -> str:
     """Return what a person is called in a game: at their seat, else in their account; empty if there is nobody."""
     if person is None:
         return ""
@@ -65,12 +65,12 @@ def of_person(game: AnyGame, seats: Iterable[AnySeat], person: AnyPerson | None,
     return person.name if own is None else of(game, own, reader)
 
 
-def reader_of(seats: Iterable[AnySeat], person_id: int | None) -> Reader:
+def reader_of(seats: Iterable[SeatRow], person_id: int | None) -> Reader:
     """Return as whom a person reads the names at a table: as the player of their seat, or as anybody."""
     return next((seat.seat for seat in seats if seat.person_id == person_id is not None), PUBLIC)
 
 
-def taken(seats: Iterable[AnySeat], but: AnySeat | None = None) -> list[str]:
+def taken(seats: Iterable[Named], but: Named | None = None) -> list[str]:
     """Return the names in use at a table, with which another one is compared.
 
     Args:

@@ -12,11 +12,11 @@ from byzanz import orders as ordering
 from byzanz.moves import OrderAnswer, OrderCase, RulesError
 from byzanz.orders import PlacedOrder
 from server.errors import NoSuchOrder, TooMany
-from server.play import autopilot, moves, positions, running, standing_orders
+from server.play import autopilot, moves, running, standing_orders
+from server.play.game import Table
 from server.play.moves import at_seat
 from server.play.positions import Position
-from server.store.models import StandingOrder
-from server.store.statements import AnyGame
+from server.store.statements import OrderRow
 
 MOST_ORDERS = 500
 """Orders that one seat may place in a game, including those that have ended: all are shown when the game is over."""
@@ -93,7 +93,7 @@ class OrderPreview:
     cases: tuple[OrderCase, ...]
 
 
-def preview_order(session: Session, game: AnyGame, seat: int, text: str) -> OrderPreview:
+def preview_order(table: Table, seat: int, text: str) -> OrderPreview:
     """Return what an order would do, without storing it; reads only.
 
     Args:
@@ -102,15 +102,14 @@ def preview_order(session: Session, game: AnyGame, seat: int, text: str) -> Orde
     Raises:
         RulesError, Refused: as for `place_order`.
     """
-    positions.check_running(game)
-    position = positions.load(session, game)
+    position = running.position(table)
     rules, state = position.rules, position.state
     order = rules.parse_order(text)
     view = rules.view(state, seat)
     scope = rules.order_scope(order, view)
-    _check_room(session, game.id, seat)
-    older = standing_orders.of_kind(standing_orders.of_seat(session, game.id, seat), rules, order.kind)
-    replaces = older[0].text if older else None
+    _check_room(table.session, table.game.id, seat)
+    own = standing_orders.of_seat(table, seat)
+    replaces = next((row.text for row in own if standing_orders.kind_of(rules, row) == order.kind), None)
     decision = None
     if seat in position.awaited:
         decision = ordering.decide(rules, state, seat, [PlacedOrder(0, order, scope)])
@@ -122,15 +121,15 @@ def preview_order(session: Session, game: AnyGame, seat: int, text: str) -> Orde
 class OrderOutlook:
     """An order of a seat, with its answers in the cases that can be foreseen; none if it does not stand."""
 
-    row: StandingOrder
+    row: OrderRow
     cases: tuple[OrderCase, ...]
 
 
-def outlooks(session: Session, position: Position, seat: int, after: int) -> list[OrderOutlook]:
-    """Return the orders of a seat that stand, are suspended, or have stopped after an entry, oldest first."""
+def outlooks(table: Table, position: Position, seat: int) -> list[OrderOutlook]:
+    """Return the loaded orders of a seat that stand, are suspended, or have stopped, oldest first."""
     rules, view = position.rules, position.view(seat)
     found = []
-    for row in standing_orders.of_seat(session, position.game_id, seat, after):
+    for row in standing_orders.shown(table, seat):
         cases: tuple[OrderCase, ...] = ()
         if row.status == "standing":
             with suppress(RulesError):  # it can no longer be parsed; it stops when it is due

@@ -25,8 +25,8 @@ from server.errors import NotRunning
 from server.play.game import Table
 from server.store import log
 from server.store.facts import Fact
-from server.store.models import Game, GameStatus, Seat, Snapshot
-from server.store.statements import AnyGame
+from server.store.models import Game, GameStatus, Seat
+from server.store.statements import GameRow
 
 COMPUTING = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError, NotImplementedError),
@@ -158,7 +158,7 @@ NO_RULES = "no_rules"
 """The code of the fact for which a game without its rules is in quarantine."""
 
 
-def rules_of(game: AnyGame) -> Rules[Any, Any]:
+def rules_of(game: GameRow) -> Rules[Any, Any]:
     """The rules of a game, of the version with which it began.
 
     Raises:
@@ -170,7 +170,7 @@ def rules_of(game: AnyGame) -> Rules[Any, Any]:
         raise NoRules(f"game {game.id}: {missing}") from missing
 
 
-def installed(game: AnyGame) -> bool:
+def installed(game: GameRow) -> bool:
     """Whether the rules of a game are installed."""
     return (game.slug, game.rules) in {(rules.slug, rules.version) for rules in games.every()}
 
@@ -204,7 +204,7 @@ def on_hold(error: Broken) -> NotRunning:
     return NotRunning("This game is on hold while we look into an error. Nothing has been lost.")
 
 
-def check_running(game: AnyGame) -> None:
+def check_running(game: GameRow) -> None:
     """Refuse a game that cannot change now; a paused one can.
 
     Raises:
@@ -268,35 +268,8 @@ def current(table: Table) -> Position:
     return _position(game, rules, kept, game.head, game.paused, game.result)
 
 
-def load(session: Session, game: AnyGame, upto: int | None = None) -> Position:
-    """The position of a game that has begun, after its newest entry or after the entry `upto`.
-
-    Raises:
-        Broken: the log does not replay; the game must be quarantined.
-    """
-    rules = rules_of(game)
-    head = game.head if upto is None else min(upto, game.head)
-    kept = _snapshot(session, game, rules, head)
-    if kept is not None:
-        return _position(game, rules, kept, head, game.paused, game.result)
-    entries = log.entries(session, game.id, upto=head)
-    kept = _replayed(game, len(seats_of(session, game.id)), rules, entries)
-    result = game.result if head == game.head else None
-    return _position(game, rules, kept, head, record.paused(entries), result)
-
-
 Kept: TypeAlias = tuple[Any, Followed]
 """What a snapshot holds: a state, and what followed from the newest moves before it."""
-
-
-def _snapshot(session: Session, game: AnyGame, rules: Rules[Any, Any], head: int) -> Kept | None:
-    """What is stored for the newest entry, if it is something that this version of the rules can read."""
-    if head != game.head:
-        return None
-    row = session.scalar(
-        select(Snapshot).where(Snapshot.game_id == game.id).order_by(Snapshot.seq.desc()).limit(1)
-    )
-    return None if row is None or row.seq != head else _decode(rules, row.format, row.state)
 
 
 def _decode(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
@@ -309,14 +282,14 @@ def _decode(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
         return None
 
 
-def _replayed(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Kept:
+def _replayed(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Kept:
     counting = record.effective(entries)
     state, older = replay(game, seats, rules, counting), replay(game, seats, rules, counting[:-NEWEST])
     newest = [(each.seq, each.seat, each.move) for each in counting[-NEWEST:]]
     return state, extended(rules, older, (), newest, state)
 
 
-def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
+def replay(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
     """The state to which these entries lead, voids applied.
 
     Args:
@@ -334,7 +307,7 @@ def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
 
-def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> list[Any]:
+def states(table: Table, entries: Sequence[record.Entry]) -> list[Any]:
     """The state after each of these entries; after a void it is the one before the move that the void names.
 
     Args:
@@ -343,9 +316,10 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
     Raises:
         Broken: the rules refuse one of them, or fail on it.
     """
+    game = table.game
     rules = rules_of(game)
     try:
-        state = rules.setup(len(seats_of(session, game.id)), json.loads(game.options))
+        state = rules.setup(len(table.seats), json.loads(game.options))
         made: list[tuple[int, Any]] = []
         found = []
         for entry in entries:
@@ -365,7 +339,7 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
 
 
 def _position(
-    game: AnyGame, rules: Rules[Any, Any], kept: Kept, head: int, paused: bool, result: str | None
+    game: GameRow, rules: Rules[Any, Any], kept: Kept, head: int, paused: bool, result: str | None
 ) -> Position:
     state, told = kept
     outcome = rules.outcome(state)

@@ -18,7 +18,7 @@ from byzanz.record import Cause
 from byzanz.rules import Rules
 from server.errors import NoSuchGame
 from server.play import autopilot, clock, events, positions, standing_orders, turns
-from server.play.game import Table, load, lock
+from server.play.game import Table, load
 from server.play.positions import NO_RULES, Broken, NoRules, Position
 from server.store import alerts, log
 from server.store.engine import transaction
@@ -124,14 +124,9 @@ def lock_game(session: Session, game_id: str) -> Game:
     Raises:
         NoSuchGame: no game has this id.
     """
-    game = log.lock_game(session, game_id)
-    if game is None:
-        raise _no_such_game()
-    return game
-
-
-def _no_such_game() -> NoSuchGame:
-    return NoSuchGame("There is no game with this ID. Check the link.")
+    if not log.lock(session, game_id):
+        raise NoSuchGame("There is no game with this ID. Check the link.")
+    return session.get_one(Game, game_id, populate_existing=True)
 
 
 @contextmanager
@@ -144,10 +139,10 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
     Raises:
         NoSuchGame: no game has this id.
     """
-    if not lock(session, game_id):
-        raise _no_such_game()
+    log.lock(session, game_id)
     found = load(session, game_id, now, **asked)
-    assert found is not None
+    found.load_orders()
+    found.remember()
     yield found
     found.put()
 
@@ -155,10 +150,14 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
 @contextmanager
 def in_hand_if_free(session: Session, game_id: str, now: datetime) -> Iterator[Table | None]:
     """Take a game `in_hand`, or None if another transaction holds it or there is none: the next tick tries again."""
-    found = load(session, game_id, now) if lock(session, game_id, skip_locked=True) else None
+    found = load(session, game_id, now) if log.lock(session, game_id, skip_locked=True) else None
+    if found is None:
+        yield None
+        return
+    found.load_orders()
+    found.remember()
     yield found
-    if found is not None:
-        found.put()
+    found.put()
 
 
 def position(table: Table) -> Position:

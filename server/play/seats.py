@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from byzanz.moves import Outcome
@@ -21,8 +20,8 @@ from server.play.moderation import Act, Newcomer, has_looked, replace
 from server.play.running import quarantine_if_broken
 from server.store import links, log
 from server.store.engine import parse_stamp, transaction
-from server.store.models import Game, GameStatus, Person, Seat
-from server.store.statements import AnySeat
+from server.store.models import GameStatus, Person
+from server.store.statements import SeatRow
 
 ABSENT = timedelta(hours=72)
 """How long a seat is on autopilot before it may be offered; at once if its player has left."""
@@ -42,7 +41,7 @@ def absent_since(session: Session, game_id: str) -> dict[int, datetime]:
     return since
 
 
-def offered_from(seat: AnySeat, since: datetime, *, by_player: bool) -> datetime:
+def offered_from(seat: SeatRow, since: datetime, *, by_player: bool) -> datetime:
     """Return when a seat on autopilot may be offered.
 
     Args:
@@ -54,34 +53,33 @@ def offered_from(seat: AnySeat, since: datetime, *, by_player: bool) -> datetime
     return since if seat.left else since + ABSENT
 
 
-def offer_seat(session: Session, game: Game, number: int, now: datetime, *, by_player: bool) -> None:
+def offer_seat(session: Session, game_id: str, number: int, now: datetime, *, by_player: bool) -> None:
     """Offer a seat to other players; offering it twice changes nothing.
 
     Args:
-        game: locked.
         by_player: anybody at the table offers it; otherwise the organiser or a moderator.
 
     Raises:
         Closed: there is no such seat, its player is present, or has not been away for long enough.
         NotRunning: the game has not begun, is over, or is on hold.
     """
-    positions.check_running(game)
-    seat = session.get(Seat, (game.id, number))
-    if seat is None or seat.person_id is None or not seat.autopilot:
-        raise Closed("Only a seat whose player is away can be offered.")
-    since = absent_since(session, game.id).get(number)
-    if since is None or now < offered_from(seat, since, by_player=by_player):
-        raise Closed(
-            "%(name)s has not been away for long enough. Try again later.", name=names.of(game, seat, PUBLIC)
-        )
-    seat.offered_at = seat.offered_at or now
+    with running.in_hand(session, game_id, now) as table:
+        positions.check_running(table.game)
+        seat = table.seats[number] if number < len(table.seats) else None
+        if seat is None or seat.person_id is None or not seat.autopilot:
+            raise Closed("Only a seat whose player is away can be offered.")
+        since = absent_since(session, game_id).get(number)
+        if since is None or now < offered_from(seat, since, by_player=by_player):
+            name = names.of(table.game, seat, PUBLIC)
+            raise Closed("%(name)s has not been away for long enough. Try again later.", name=name)
+        seat.offered_at = seat.offered_at or now
 
 
-def withdraw_offer(session: Session, game: Game, number: int) -> None:
-    """End the offer of a seat of a locked game; ending it twice changes nothing."""
-    seat = session.get(Seat, (game.id, number))
-    if seat is not None:
-        seat.offered_at = None
+def withdraw_offer(session: Session, game_id: str, number: int, now: datetime) -> None:
+    """End the offer of a seat; ending it twice changes nothing."""
+    with running.in_hand(session, game_id, now) as table:
+        if number < len(table.seats):
+            table.seats[number].offered_at = None
 
 
 def take_seat(session: Session, game_id: str, number: int, person: Person, name: str, now: datetime) -> int:
@@ -133,8 +131,7 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
         if seat.person_id != person.id:
             links.revoke(session, seat.person_id, game_id, now)
             hand_over_tenures(session, game_id, seat.person_id, person.id)
-        table.game.trial = False
-        _forget_origin(session, game_id)
+        table.game.trial, table.game.origin = False, None
         table.sit(seat, person, now)
         seat.stored_name = name
         if table.game.status == GameStatus.RUNNING:
@@ -165,11 +162,5 @@ def end_trial(game_id: str, now: datetime) -> bool:
             positions.save(table, position)
             scores = tuple(position.rules.scores(position.state))
             running.finish(table, Outcome(scores, (), "abandoned"), now)
-        table.game.trial = False
-        _forget_origin(session, game_id)
+        table.game.trial, table.game.origin = False, None
         return True
-
-
-def _forget_origin(session: Session, game_id: str) -> None:
-    """Forget from which network a visitor started a game."""
-    session.execute(update(Game).where(Game.id == game_id).values(origin=None))

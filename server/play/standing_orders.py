@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -13,9 +12,10 @@ from byzanz.moves import Order, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import Rules
 from server.play.game import Table
+from server.store import statements
 from server.store.facts import Fact
-from server.store.models import Seat, StandingOrder
-from server.store.statements import AnyOrder, OrderRow
+from server.store.models import StandingOrder
+from server.store.statements import OrderRow
 
 
 def supported(rules: Rules[Any, Any]) -> bool:
@@ -23,27 +23,7 @@ def supported(rules: Rules[Any, Any]) -> bool:
     return type(rules).parse_order is not Rules.parse_order
 
 
-def of_seat(session: Session, game_id: str, seat: int, after: int | None = None) -> list[StandingOrder]:
-    """Return the standing and suspended orders of a seat, oldest first.
-
-    Args:
-        after: also include orders that ended after this seq, unless the player was replaced since.
-    """
-    query = select(StandingOrder).where(StandingOrder.game_id == game_id, StandingOrder.seat == seat)
-    alive = StandingOrder.status.in_(("standing", "resting"))
-    if after is None:
-        return list(session.scalars(query.where(alive).order_by(StandingOrder.id)))
-    held_since = select(Seat.held_since).where(Seat.game_id == game_id, Seat.seat == seat)
-    ended = (StandingOrder.ended_seq > after) & (StandingOrder.ended_seq >= held_since.scalar_subquery())
-    return list(session.scalars(query.where(alive | ended).order_by(StandingOrder.id)))
-
-
-def of_kind(rows: Iterable[AnyOrder], rules: Rules[Any, Any], kind: str) -> list[AnyOrder]:
-    """Return those of a seat's orders that are of this kind."""
-    return [row for row in rows if _kind(rules, row) == kind]
-
-
-def of_table(table: Table, seat: int) -> list[OrderRow]:
+def of_seat(table: Table, seat: int) -> list[OrderRow]:
     """Return the standing and suspended orders of a seat in a game in hand, oldest first."""
     return [row for row in table.orders if row.seat == seat and row.status in ("standing", "resting")]
 
@@ -56,17 +36,18 @@ def shown(table: Table, seat: int) -> list[OrderRow]:
     ]
 
 
-def _kind(rules: Rules[Any, Any], row: AnyOrder) -> str | None:
+def kind_of(rules: Rules[Any, Any], row: OrderRow) -> str | None:
+    """Return the kind of an order, None if it can no longer be parsed."""
     try:
         return rules.parse_order(row.text).kind
-    except RulesError:  # it can no longer be parsed; `standing` will stop it
+    except RulesError:  # `standing` will stop it
         return None
 
 
-def of_game(session: Session, game_id: str) -> list[StandingOrder]:
+def of_game(session: Session, game_id: str) -> list[OrderRow]:
     """Return all orders ever placed in a game, oldest first, to be revealed when it is over."""
-    query = select(StandingOrder).where(StandingOrder.game_id == game_id)
-    return list(session.scalars(query.order_by(StandingOrder.id)))
+    query = select(*statements.ORDER).where(StandingOrder.game_id == game_id)
+    return [OrderRow(*row) for row in session.execute(query.order_by(StandingOrder.id))]
 
 
 def last_number(session: Session, game_id: str, seat: int) -> int:
@@ -100,8 +81,8 @@ def place(
     left_at: datetime,
 ) -> OrderRow:
     """Store an order, and withdraw an older one of the same kind."""
-    for row in of_table(table, seat):
-        if _kind(rules, row) == order.kind:
+    for row in of_seat(table, seat):
+        if kind_of(rules, row) == order.kind:
             _end(table, row, "withdrawn", None, now)
     new = StandingOrder(
         game_id=table.game.id,
@@ -146,7 +127,7 @@ def _end(table: Table, row: OrderRow, status: str, reason: Fact | None, now: dat
 
 def withdraw(table: Table, seat: int, number: int | None, now: datetime) -> int:
     """Withdraw one order of a seat, or all if `number` is None, at the player's request; return how many."""
-    rows = [row for row in of_table(table, seat) if number in (None, row.number)]
+    rows = [row for row in of_seat(table, seat) if number in (None, row.number)]
     for row in rows:
         _end(table, row, "withdrawn", None, now)
     return len(rows)
@@ -168,7 +149,7 @@ def withdraw_all(table: Table, seat: int | None, reason: Fact, now: datetime) ->
 
 def confirm(table: Table, seat: int) -> int:
     """Reactivate the suspended orders of a seat, and return how many."""
-    suspended = [row for row in of_table(table, seat) if row.status == "resting"]
+    suspended = [row for row in of_seat(table, seat) if row.status == "resting"]
     for row in suspended:
         row.status = "standing"
     return len(suspended)

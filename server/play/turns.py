@@ -16,7 +16,7 @@ from server.store import alerts, statements
 from server.store.engine import connection_of
 from server.store.facts import Fact
 from server.store.models import EXCUSED, Game, GameStatus, Outage, Seat, SeatStatus, Turn
-from server.store.statements import AnyGame, AnyTurn, SeatRow, TurnRow
+from server.store.statements import GameRow, SeatRow, TurnRow
 
 
 def seconds_of_turn(turn: TurnRow, seat: SeatRow, now: datetime) -> int:
@@ -73,11 +73,6 @@ class Times:
     def absences(self) -> list[clock.Span]:
         """The absences that move this deadline."""
         return [(gone, back) for gone, back in self.hours.absences if self.start < back and gone < self.due]
-
-
-def open_turns(session: Session, game_id: str) -> list[Turn]:
-    """The open turns of a game, by seat."""
-    return list(session.scalars(select(Turn).where(Turn.game_id == game_id).order_by(Turn.seat)))
 
 
 def to_move(session: Session, game_id: str) -> dict[int, bool]:
@@ -225,7 +220,7 @@ def await_mail(turn: TurnRow, *, proven: bool = True) -> None:
     turn.started_at = turn.refused = None
 
 
-def times_if_started(game: AnyGame, turn: AnyTurn, start: datetime) -> Times:
+def times_if_started(game: GameRow, turn: TurnRow, start: datetime) -> Times:
     """The times of a turn if its clock started at `start`, as an email composed at that moment prints them."""
     hours, allowance = clock.Hours.read(turn.hours), game.allowance + turn.extra
     allowance_end = clock.rounded_up(clock.due(start, allowance, hours=hours))
@@ -235,7 +230,7 @@ def times_if_started(game: AnyGame, turn: AnyTurn, start: datetime) -> Times:
 
 
 def times(
-    session: Session, game: AnyGame, turn: AnyTurn, stops: Sequence[clock.Span] | None = None
+    session: Session, game: GameRow, turn: TurnRow, stops: Sequence[clock.Span] | None = None
 ) -> Times | None:
     """The times of a turn by all that is known now; None while its clock does not run.
 
@@ -272,13 +267,13 @@ def _shifted(plain: Times, end: datetime, stops: Sequence[clock.Span]) -> dateti
     return max(end, clock.due(plain.start, seconds, stops, plain.hours))
 
 
-def deadline(session: Session, game: AnyGame, turn: AnyTurn) -> datetime | None:
+def deadline(session: Session, game: GameRow, turn: TurnRow) -> datetime | None:
     """The deadline of a turn by all that is known now; None while its clock does not run."""
     known = times(session, game, turn)
     return known.due if known else None
 
 
-def reminder_time(session: Session, game: AnyGame, turn: AnyTurn) -> datetime | None:
+def reminder_time(session: Session, game: GameRow, turn: TurnRow) -> datetime | None:
     """When most of a turn's allowance is gone, by all that is known now; None while its clock does not run."""
     if turn.started_at is None or turn.refused:
         return None
@@ -287,7 +282,7 @@ def reminder_time(session: Session, game: AnyGame, turn: AnyTurn) -> datetime | 
     return clock.due(turn.started_at, seconds, stops, clock.Hours.read(turn.hours))
 
 
-def seconds_gained(turn: AnyTurn, old: datetime, new: datetime) -> int:
+def seconds_gained(turn: TurnRow, old: datetime, new: datetime) -> int:
     """The seconds that a turn gains by a later deadline, not counting its quiet hours and days off."""
     return round(clock.counted(old, new, hours=clock.Hours.read(turn.hours)))
 
@@ -316,7 +311,7 @@ def due_reminders(session: Session, now: datetime, limit: int) -> list[Turn]:
     return list(session.scalars(query))
 
 
-def give_up_time(session: Session, turn: AnyTurn) -> datetime | None:
+def give_up_time(session: Session, turn: TurnRow) -> datetime | None:
     """When a seat goes on autopilot because no email about this turn arrives; None while its clock runs."""
     if turn.refused_at is None:
         return None
@@ -331,17 +326,17 @@ def unreachable(session: Session, now: datetime, limit: int) -> list[Turn]:
     return list(session.scalars(query.order_by(Turn.refused_at).limit(limit)))
 
 
-def of_person(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+def of_person(session: Session, person_id: int) -> list[tuple[GameRow, SeatRow, TurnRow]]:
     """The open turns of a person in all active games, the most urgent first, those without a running clock last."""
     query = (
-        select(Game, Seat, Turn)
-        .join(Seat, Seat.game_id == Game.id)
+        select(*statements.GAME, *statements.SEAT, *statements.TURN)
+        .join_from(Game, Seat, Seat.game_id == Game.id)
         .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
         .where(Seat.person_id == person_id, Seat.status == SeatStatus.SEATED)
         .where(Game.status == GameStatus.RUNNING, Game.paused.is_(False), Game.quarantine.is_(None))
         .order_by(Turn.due_at.is_(None), Turn.due_at, Turn.opened_at, Turn.game_id)
     )
-    return list(session.execute(query).unique())
+    return [statements.split(found, GameRow, SeatRow, TurnRow) for found in session.execute(query)]
 
 
 def open_of(person_id: int | ColumnElement[int]) -> Select[int]:

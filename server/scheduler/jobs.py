@@ -28,9 +28,10 @@ from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
+from server.play.game import load
 from server.play.positions import NoRules
 from server.store import alerts, outbox, people, processes, submissions, totals
-from server.store.engine import reading, truncate_log
+from server.store.engine import reading, truncate_log, utc_now
 from server.store.models import Game, GameStatus, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
@@ -70,7 +71,8 @@ def tick_turns(now: datetime, tick: float) -> int:
 
 def _time_out_turns(game_id: str, until: datetime, now: datetime) -> int:
     with reading() as session:
-        due = [turn for turn in turns.open_turns(session, game_id) if turn.due_at and turn.due_at <= until]
+        table = load(session, game_id, now)
+        due = [turn for turn in table.turns.values() if turn.due_at and turn.due_at <= until]
     played = 0
     for turn in due:
         try:
@@ -174,9 +176,8 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
 def _decide(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Move, int] | None:
     """Return the decision of a seat's bot and the head of the log it has seen; no transaction is open meanwhile."""
     with reading() as session:
-        game = session.get_one(Game, game_id)
-        name = session.get_one(Seat, (game_id, seat)).bot
-        position = positions.load(session, game)
+        table = load(session, game_id, utc_now())
+        name, position = table.seats[seat].bot, positions.current(table)
     if name is None or seat not in position.awaited:
         return None
     rules, state = position.rules, position.state

@@ -7,13 +7,12 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import ColumnElement, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from server.config import settings
@@ -67,17 +66,18 @@ class SeatAccess:
     seat: SeatRow
 
 
-def token(link: Link | LinkRow) -> str:
+def token(link: LinkRow) -> str:
     """Compute a link's token: HMAC-SHA256 of its nonce under the link key, as 26 lower-case base32 characters."""
-    return _token(link.nonce)
+    return token_of(link.nonce)
 
 
-def _token(nonce: bytes) -> str:
+def token_of(nonce: bytes) -> str:
+    """Compute the token of a link from its nonce, as `token` does."""
     mac = hmac.digest(settings().key("links"), nonce, "sha256")
     return base64.b32encode(mac).decode().lower()[:26]
 
 
-def url(link: Link | LinkRow) -> str:
+def url(link: LinkRow) -> str:
     """Return the URL of a link; it starts with BYZANZ_BASE_URL, never with the host that a request claims."""
     return f"{settings().base_url}/{PATHS[link.purpose]}/{token(link)}"
 
@@ -90,53 +90,61 @@ def issue(
     game_id: str | None = None,
     expires_at: datetime | None = None,
     seq: int | None = None,
-) -> Link:
+) -> LinkRow:
     """Create a link with a fresh nonce; existing links stay valid.
 
     Args:
         expires_at: by default as late as its purpose says (`LIFETIMES`), until its email goes out.
         seq: for a reply address, the head of the log when the turn opened.
     """
-    link = Link(**new_row(purpose, person_id, now, game_id, expires_at, seq))
-    session.add(link)
-    session.flush()
-    return link
+    link = new(purpose, person_id, now, game_id, expires_at, seq)
+    added = insert(Link).values(_columns(link)).returning(Link.id)
+    return replace(link, id=session.execute(added).scalar_one())
 
 
-def new_row(
+def new(
     purpose: LinkPurpose,
     person_id: int,
     now: datetime,
     game_id: str | None = None,
     expires_at: datetime | None = None,
     seq: int | None = None,
-) -> dict[str, Any]:
-    """Return the columns of a link with a fresh nonce; the arguments are those of `issue`."""
+) -> LinkRow:
+    """Return a link with a fresh nonce that is not stored yet (`add_all`); the arguments are those of `issue`."""
     nonce = secrets.token_bytes(16)
     if expires_at is None and purpose in LIFETIMES:
         expires_at = now + LIFETIMES[purpose]
-    return {
-        "purpose": purpose,
-        "person_id": person_id,
-        "nonce": nonce,
-        "digest": _digest(_token(nonce)),
-        "created_at": now,
-        "game_id": game_id,
-        "expires_at": expires_at,
-        "seq": seq,
-    }
+    return LinkRow(
+        id=0,
+        purpose=purpose,
+        person_id=person_id,
+        nonce=nonce,
+        digest=_digest(token_of(nonce)),
+        created_at=now,
+        game_id=game_id,
+        expires_at=expires_at,
+        revoked_at=None,
+        used_at=None,
+        used_by=None,
+        seq=seq,
+    )
 
 
-def add_all(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store new links (`new_row`) with one statement."""
-    statements.ADD_LINKS.run(connection_of(session), rows)
+def add_all(session: Session, made: Sequence[LinkRow]) -> None:
+    """Store links that `new` has made, with one statement."""
+    statements.ADD_LINKS.run(connection_of(session), [_columns(link) for link in made])
+
+
+def _columns(link: LinkRow) -> dict[str, Any]:
+    return {name: getattr(link, name) for name in LinkRow.__slots__ if name != "id"}
 
 
 def begin_lifetime(session: Session, link_id: int, now: datetime) -> None:
     """Let a link expire as long after its email has gone out as its purpose says."""
-    link = session.get_one(Link, link_id)
-    if link.purpose in LIFETIMES and link.expires_at is not None:
-        link.expires_at = now + LIFETIMES[link.purpose]
+    link = get(session, link_id)
+    if link is not None and link.purpose in LIFETIMES and link.expires_at is not None:
+        until = now + LIFETIMES[link.purpose]
+        session.execute(update(Link).where(Link.id == link_id).values(expires_at=until))
 
 
 def live_links(session: Session, person_id: int, game_id: str) -> list[LinkRow]:
@@ -152,7 +160,7 @@ def link_for(
     game_id: str | None,
     now: datetime,
     seq: int | None = None,
-) -> Link:
+) -> LinkRow:
     """Return a person's live link to a game, creating it if there is none; the arguments are those of `existing`."""
     found = existing(session, purpose, person_id, game_id, seq)
     return found or issue(session, purpose, person_id, now, game_id, seq=seq)
@@ -160,28 +168,32 @@ def link_for(
 
 def existing(
     session: Session, purpose: LinkPurpose, person_id: int, game_id: str | None, seq: int | None = None
-) -> Link | None:
+) -> LinkRow | None:
     """Return a person's live link to a game, or None.
 
     Args:
         game_id: None for a link that covers all their games: to unsubscribe from digests, or to feeds.
         seq: for a reply address, the head of the log when the turn opened.
     """
-    return session.scalar(
-        select(Link)
-        .where(
-            Link.purpose == purpose,
-            Link.person_id == person_id,
-            Link.game_id == game_id,
-            Link.revoked_at.is_(None),
-            Link.seq == seq if seq is not None else Link.seq.is_(None),
-        )
-        .order_by(Link.id.desc())
-        .limit(1)
-    )
+    about = (Link.purpose == purpose, Link.person_id == person_id, Link.game_id == game_id)
+    same = Link.seq == seq if seq is not None else Link.seq.is_(None)
+    return next(iter(select_rows(session, *about, same, Link.revoked_at.is_(None), limit=1)), None)
 
 
-def reply_address(link: Link | LinkRow) -> str | None:
+def select_rows(
+    session: Session, *conditions: ColumnElement[bool], limit: int | None = None
+) -> list[LinkRow]:
+    """Return the links for which these conditions hold, the newest first."""
+    query = select(*statements.LINK).where(*conditions).order_by(Link.id.desc()).limit(limit)
+    return [LinkRow(*row) for row in session.execute(query)]
+
+
+def get(session: Session, link_id: int) -> LinkRow | None:
+    """Return the link with this id, or None."""
+    return next(iter(select_rows(session, Link.id == link_id)), None)
+
+
+def reply_address(link: LinkRow) -> str | None:
     """Return the email address that a link for replies or for talk is, or None while BYZANZ_MAIL_DOMAIN is not set."""
     domain = settings().mail_domain
     way = next(way for way, purpose in ADDRESSES.items() if purpose == link.purpose)
@@ -199,7 +211,7 @@ def address_access(session: Session, local: str, now: datetime) -> SeatAccess | 
     return seat_access(session, text, now, purpose) if purpose is not None else None
 
 
-def stop_address(link: Link | LinkRow, *, talk: bool = False) -> str | None:
+def stop_address(link: LinkRow, *, talk: bool = False) -> str | None:
     """Return the address to which mail programs write to stop an email, or None while BYZANZ_MAIL_DOMAIN is not set.
 
     Args:
@@ -209,7 +221,7 @@ def stop_address(link: Link | LinkRow, *, talk: bool = False) -> str | None:
     return f"{'stoptalk' if talk else 'stop'}+{token(link)}@{domain}" if domain else None
 
 
-def find(session: Session, purpose: LinkPurpose, text: str, now: datetime) -> Link | None:
+def find(session: Session, purpose: LinkPurpose, text: str, now: datetime) -> LinkRow | None:
     """Return the live link with this token and purpose, or None."""
     link = find_any(session, purpose, text)
     if link is None or link.revoked_at or (link.expires_at and link.expires_at <= now):
@@ -217,11 +229,11 @@ def find(session: Session, purpose: LinkPurpose, text: str, now: datetime) -> Li
     return link
 
 
-def find_any(session: Session, purpose: LinkPurpose, text: str) -> Link | None:
+def find_any(session: Session, purpose: LinkPurpose, text: str) -> LinkRow | None:
     """Return the link with this token, even if revoked or expired, so that its owner can be emailed a fresh one."""
     if not TOKEN.fullmatch(text):
         return None
-    return session.scalar(select(Link).where(Link.digest == _digest(text), Link.purpose == purpose))
+    return next(iter(select_rows(session, Link.digest == _digest(text), Link.purpose == purpose)), None)
 
 
 def token_in(text: str) -> str:
@@ -265,11 +277,7 @@ def seat_access(
     found = statements.OPEN_SEAT.first(connection_of(session), values)
     if found is None:
         return None
-    columns = iter(found)
-    link = LinkRow(*islice(columns, len(statements.LINK)))
-    game = GameRow(*islice(columns, len(statements.GAME)))
-    seat = SeatRow(*islice(columns, len(statements.SEAT)))
-    seat.person = PersonRow(*columns)
+    link, game, seat, seat.person = statements.split(found, LinkRow, GameRow, SeatRow, PersonRow)
     return SeatAccess(link, game, seat)
 
 

@@ -19,22 +19,26 @@ from server.store import alerts, models, statements
 from server.store.engine import connection_of, reading, transaction
 from server.store.facts import Fact
 from server.store.models import Alert, Game, GameStatus
-from server.store.statements import AnyGame
+from server.store.statements import GameRow
 
 NO_END = (1 << 31) - 1
 """The greatest number that a column of seqs holds."""
 
 
-def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> models.Game | None:
-    """Lock a game's row until the transaction ends and return it; do this before writing any of the game's rows.
+def lock(session: Session, game_id: str, skip_locked: bool = False) -> bool:
+    """Lock a game's row until the transaction ends; do this before reading or writing anything of the game.
 
     SQLite has no row locks and needs none: its writers queue from the first statement on.
 
     Args:
-        skip_locked: return None instead of waiting if another transaction holds the lock; the next tick tries again.
+        skip_locked: return False instead of waiting if another transaction holds the lock; the next tick tries again.
+
+    Returns:
+        Whether there is such a game, locked now.
     """
-    query = select(models.Game).where(models.Game.id == game_id).with_for_update(skip_locked=skip_locked)
-    return session.scalar(query.execution_options(populate_existing=True))
+    session.flush()
+    statement = statements.LOCK_IF_FREE if skip_locked else statements.LOCK
+    return statement.first(connection_of(session), {"game": game_id}) is not None
 
 
 def entries(session: Session, game_id: str, *, after: int = 0, upto: int | None = None) -> list[record.Entry]:
@@ -185,7 +189,7 @@ def marked(head: str) -> str:
     return f"{head}.{hmac.digest(key, head.encode(), 'sha256').hex()[:LENGTH]}"
 
 
-def mark_at(session: Session, game: AnyGame, seq: int) -> str:
+def mark_at(session: Session, game: GameRow, seq: int) -> str:
     """Return the mark of an entry, or "" if there is none; the newest one's hash stands in the game's row."""
     if seq == game.head:
         return marked(str(Head(game.id, seq, game.head_hash[:LENGTH])))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NotRequired, TypedDict, Unpack
 
-from sqlalchemy import CursorResult, delete, func, literal, select, update
+from sqlalchemy import ColumnElement, CursorResult, delete, func, literal, select, update
 from sqlalchemy.orm import Session
 
 from server.config import settings
@@ -21,7 +21,7 @@ from server.store.engine import UtcTime, connection_of, insert, reading, transac
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Mail, MailStatus
 from server.store.prepared import Prepared
-from server.store.statements import AnyMail, MailRow
+from server.store.statements import MailRow
 
 LEASE = timedelta(minutes=10)
 """How long a mailer may take over a batch before another may start on it."""
@@ -78,6 +78,12 @@ class NewMail(About):
 def enqueue(session: Session, **mail: Unpack[NewMail]) -> None:
     """Queue a mail in the transaction that makes its news true; do nothing if its key was ever queued."""
     insert(session, Mail, row(**mail), key="key")
+
+
+def find(session: Session, *conditions: ColumnElement[bool]) -> list[MailRow]:
+    """Return the mails for which these conditions hold, in the order in which they were queued."""
+    query = select(*statements.MAIL).where(*conditions).order_by(Mail.id)
+    return [MailRow(*row) for row in session.execute(query)]
 
 
 def add_all(session: Session, mails: Sequence[Mapping[str, Any]]) -> None:
@@ -156,7 +162,7 @@ def release(mails: list[MailRow]) -> None:
             _mark(session, mail)
 
 
-def waiting_beside(session: Session, mail: AnyMail) -> list[MailRow] | None:
+def waiting_beside(session: Session, mail: MailRow) -> list[MailRow] | None:
     """Return what waits for the same reader about the same game, oldest first; None if the mail itself does not.
 
     Held invitations wait beside each other, whatever games they are to.
@@ -168,22 +174,22 @@ def waiting_beside(session: Session, mail: AnyMail) -> list[MailRow] | None:
     return others if len(others) < len(found) else None
 
 
-def mark_sent(session: Session, mail: AnyMail, now: datetime) -> bool:
+def mark_sent(session: Session, mail: MailRow, now: datetime) -> bool:
     """Record that a mail server accepted the mail, even if the lease has expired; False if it was marked before."""
     return _finish(session, statements.FINISH, mail.id, MailStatus.SENT, now)
 
 
-def mark_dropped(session: Session, mail: AnyMail, now: datetime, reason: Fact) -> bool:
+def mark_dropped(session: Session, mail: MailRow, now: datetime, reason: Fact) -> bool:
     """Record that the mail is outdated or unwanted and will not be sent."""
     return _finish(session, statements.FINISH, mail.id, MailStatus.DROPPED, now, reason, mail.leased_until)
 
 
-def mark_failed(session: Session, mail: AnyMail, now: datetime, error: Fact) -> bool:
+def mark_failed(session: Session, mail: MailRow, now: datetime, error: Fact) -> bool:
     """Record that a mail server rejected the mail for good; `error` is what it replied."""
     return _finish(session, statements.FINISH, mail.id, MailStatus.FAILED, now, error, mail.leased_until)
 
 
-def mark_bounced(session: Session, mail: AnyMail, now: datetime, error: Fact) -> None:
+def mark_bounced(session: Session, mail: MailRow, now: datetime, error: Fact) -> None:
     """Record that an accepted mail came back; `error` is what the report said."""
     _finish(session, statements.RETURN, mail.id, MailStatus.FAILED, now, error)
 
@@ -222,12 +228,12 @@ def _finish(
     return how.first(connection_of(session), values | {"leased": leased}) is not None
 
 
-def postpone(session: Session, mail: AnyMail, until: datetime) -> bool:
+def postpone(session: Session, mail: MailRow, until: datetime) -> bool:
     """Make the mail wait until `until`, without counting an attempt."""
     return _mark(session, mail, not_before=until)
 
 
-def retry_later(session: Session, mail: AnyMail, now: datetime, error: Fact, jitter: float) -> bool:
+def retry_later(session: Session, mail: MailRow, now: datetime, error: Fact, jitter: float) -> bool:
     """Schedule another attempt; the wait grows with each attempt, up to `LONGEST_RETRY`.
 
     Args:
@@ -258,13 +264,13 @@ def reset_future_times(session: Session, now: datetime) -> None:
     session.execute(waiting.where(Mail.leased_until > now + LEASE).values(leased_until=None))
 
 
-def details(mail: AnyMail) -> dict[str, Any]:
+def details(mail: MailRow) -> dict[str, Any]:
     """Return the data that was given to `enqueue`."""
     found: dict[str, Any] = json.loads(mail.details)
     return found
 
 
-def _mark(session: Session, mail: AnyMail, **values: Any) -> bool:
+def _mark(session: Session, mail: MailRow, **values: Any) -> bool:
     """End the lease of a waiting mail and set other values; False if it was marked or leased again since."""
     change = update(Mail).where(Mail.id == mail.id, Mail.status == MailStatus.WAITING)
     change = change.where(Mail.leased_until == mail.leased_until).values(leased_until=None, **values)
@@ -342,8 +348,8 @@ def _date_some(now: datetime) -> bool:
     if game_id is None:
         return False
     with transaction() as session:
-        game = log.lock_game(session, game_id)
-        assert game is not None
+        log.lock(session, game_id)
+        game = session.get_one(Game, game_id)
         assert game.ended_at is not None
         undated = select(Mail.id).where(Mail.game_id == game_id, Mail.delete_at.is_(None))
         some = undated.where(Mail.status != MailStatus.WAITING).limit(DELETED_AT_ONCE)

@@ -11,9 +11,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.config import zones
+from server.store import statements
 from server.store.engine import insert, reading, transaction
 from server.store.models import Person, Presence
-from server.store.statements import AnyGame
+from server.store.statements import PersonRow
 
 
 def normalize_address(email: str) -> str:
@@ -24,6 +25,12 @@ def normalize_address(email: str) -> str:
 def find(session: Session, email: str) -> Person | None:
     """Return the person with this address, or None."""
     return session.scalar(select(Person).where(Person.email == normalize_address(email)))
+
+
+def get(session: Session, person_id: int) -> PersonRow | None:
+    """Return the person with this id, as far as games and emails ask, or None."""
+    found = session.execute(select(*statements.PERSON).where(Person.id == person_id)).first()
+    return PersonRow(*found) if found is not None else None
 
 
 def unknown_zone(session: Session, person_id: int) -> str | None:
@@ -49,10 +56,10 @@ def get_or_create(session: Session, email: str, name: str, now: datetime) -> Per
     return session.scalars(select(Person).where(Person.email == row["email"])).one()
 
 
-def organiser_and_moderators(session: Session, game: AnyGame) -> set[int]:
+def organiser_and_moderators(session: Session, organiser_id: int | None) -> set[int]:
     """Return the ids of the people responsible for a game: its organiser and the moderators."""
     found = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
-    return found | ({game.organiser_id} if game.organiser_id is not None else set())
+    return found | ({organiser_id} if organiser_id is not None else set())
 
 
 # ---- when they were last here ----

@@ -5,8 +5,10 @@ The fields of each row are columns of its model, in the same order (tests/server
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from itertools import islice
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -71,6 +73,7 @@ class GameRow:
     bank: int
     days_off: str
     trial: bool
+    origin: str | None
     started_at: datetime | None
     ended_at: datetime | None
     head: int
@@ -78,19 +81,42 @@ class GameRow:
     paused: bool
     result: str | None
     quarantine: Fact | None
+    revision: int
+    record_format: int
+    cut_order: str
+    cuts_made: int
+    message: str
+    mails_dated: bool
+    counted_at: datetime | None
+    open_until: datetime | None
+    listed_at: datetime | None
+    asks: int
+    keep_going: bool
     talk: bool
     said: int
     noted: bool
 
+    @classmethod
+    def of(cls, game: Game) -> GameRow:
+        """Return the row of a game that a form creates or changes, as it is now."""
+        return cls(*(getattr(game, name) for name in cls.__slots__))
+
 
 @dataclass(slots=True)
 class LinkRow:
-    """A live link; the columns are explained in `models.Link`."""
+    """A link; the columns are explained in `models.Link`."""
 
     id: int
     purpose: str
     person_id: int
     nonce: bytes
+    digest: str
+    created_at: datetime
+    game_id: str | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    used_at: datetime | None
+    used_by: str | None
     seq: int | None
 
 
@@ -133,6 +159,7 @@ class SeatRow:
     bot: str | None
     cut: str
     uncut: bool
+    cut_number: int
     silent: bool
     bank: int
     missed: int
@@ -140,7 +167,9 @@ class SeatRow:
     bounces: int
     left: bool
     held_since: int
-    offered_at: datetime | None = None
+    invited_at: datetime | None
+    answered_at: datetime | None
+    offered_at: datetime | None
     person: PersonRow | None = field(default=None, compare=False)
     absences: list[tuple[datetime, datetime]] = field(default_factory=list, compare=False)
 
@@ -188,7 +217,7 @@ class OrderRow:
 
 @dataclass(slots=True)
 class MailRow:
-    """An email that waits; the columns are explained in `models.Mail`."""
+    """An email; the columns are explained in `models.Mail`."""
 
     id: int
     key: str
@@ -200,17 +229,11 @@ class MailRow:
     seat: int | None
     seq: int | None
     details: str
+    status: str
     attempts: int
     leased_until: datetime | None
+    finished_at: datetime | None
 
-
-AnyGame = Game | GameRow
-AnySeat = Seat | SeatRow
-AnyTurn = Turn | TurnRow
-AnyPerson = Person | PersonRow
-AnyOrder = StandingOrder | OrderRow
-AnyMail = Mail | MailRow
-"""A row of either kind: lists across games and forms use the ORM, a single game that is played does not."""
 
 R = TypeVar("R", GameRow, SeatRow, TurnRow, OrderRow)
 
@@ -238,6 +261,12 @@ def _columns(model: type[Base], row: type[Any]) -> list[ColumnElement[Any]]:
     return [model.__mapper__.c[each.name] for each in fields(row) if each.name not in ("person", "absences")]
 
 
+def split(found: Sequence[Any], *kinds: type[Any]) -> tuple[Any, ...]:
+    """Return the plain rows whose columns a query has selected one after another (`GAME`, `SEAT` …)."""
+    columns = iter(found)
+    return tuple(kind(*islice(columns, _WIDTHS[kind])) for kind in kinds)
+
+
 def _table(model: type[Base]) -> Any:
     return model.__table__
 
@@ -254,6 +283,13 @@ TURN, ORDER, ENTRY = (
     _columns(Entry, record.Entry),
 )
 MAIL = _columns(Mail, MailRow)
+_WIDTHS = {
+    row: len(columns)
+    for row, columns in (
+        *((GameRow, GAME), (SeatRow, SEAT), (PersonRow, PERSON)),
+        *((LinkRow, LINK), (TurnRow, TURN), (MailRow, MAIL), (OrderRow, ORDER)),
+    )
+}
 
 # Look up
 

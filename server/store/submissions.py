@@ -65,7 +65,7 @@ def find(key: str) -> tuple[str | None] | None:
         match = _LINK.search(found.answer or "")
         if match is None or found.answer is None:
             return (found.answer,)
-        link = session.get(Link, int(match[1]))
+        link = links.get(session, int(match[1]))
         return (found.answer.replace(match[0], links.token(link)) if link else None,)
 
 

@@ -27,7 +27,7 @@ from server.config import zones
 from server.i18n.characters import Name, isolate_in_text, without_isolates
 from server.play import history, names
 from server.play.clock import Span
-from server.store.statements import AnyGame, AnySeat
+from server.store.statements import GameRow, SeatRow
 
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 
@@ -76,12 +76,12 @@ def listed(texts: Sequence[str]) -> str:
     return Markup(found) if isolated else found  # noqa: S704 - its parts are escaped
 
 
-def called(seat: AnySeat, game: AnyGame, reader: names.Reader) -> str:
+def called(seat: SeatRow, game: GameRow, reader: names.Reader) -> str:
     """Return what the player of a seat is called, as its reader may read it; empty if the seat is free."""
     return names.of(game, seat, reader)
 
 
-def cut(seat: AnySeat, game: AnyGame, reader: names.Reader) -> str:
+def cut(seat: SeatRow, game: GameRow, reader: names.Reader) -> str:
     """Return the cut of a seat, as its reader may read it."""
     return names.cut_of(game, seat, reader)
 

@@ -9,7 +9,7 @@ from byzanz import record
 from byzanz.rules import ALL
 from server.play import history
 from server.store import engine
-from server.store.models import Game
+from tests.support.games import loaded
 from tests.support.scheduler import JOBS
 
 
@@ -33,7 +33,7 @@ def test_a_log_made_long_is_a_true_one() -> None:
         game_id = load.start_game()
         load.lengthen(game_id, 60)
         with engine.reading() as session:
-            whole = history.record_for(session, session.get_one(Game, game_id), ALL)
+            whole = history.record_for(loaded(session, game_id), ALL)
         assert len(whole.entries) == 60
         assert record.verify(whole).replayed
 

@@ -25,7 +25,7 @@ class Watched(people.Table):
         return super()._called(seat, now)
 
 
-def played(slug: str, seats: int, ordering: frozenset[int], number: int = 0) -> people.Tally:
+def tally_of_game(slug: str, seats: int, ordering: frozenset[int], number: int = 0) -> people.Tally:
     return Watched(rules_of(slug), seats, number, ordering).play()
 
 
@@ -46,8 +46,8 @@ def test_half_of_the_calls_of_a_morning_are_answered_within_the_median() -> None
 
 @pytest.mark.parametrize(("slug", "seats"), TABLES)
 def test_a_game_is_played_to_its_end_and_orders_save_waits(slug: str, seats: int) -> None:
-    without = played(slug, seats, frozenset())
-    ordered = played(slug, seats, frozenset(range(seats)))
+    without = tally_of_game(slug, seats, frozenset())
+    ordered = tally_of_game(slug, seats, frozenset(range(seats)))
     for tally in (without, ordered):
         assert tally.winners
         assert tally.days > 0
@@ -56,7 +56,7 @@ def test_a_game_is_played_to_its_end_and_orders_save_waits(slug: str, seats: int
 
 
 def test_the_same_deal_gives_the_same_game() -> None:
-    assert played("byzantium", 2, frozenset({1})) == played("byzantium", 2, frozenset({1}))
+    assert tally_of_game("byzantium", 2, frozenset({1})) == tally_of_game("byzantium", 2, frozenset({1}))
 
 
 def test_who_leaves_no_orders_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_who_leaves_no_orders_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("nobody at this table leaves orders")
 
     monkeypatch.setattr(people.Table, "_leave", never)
-    assert played("byzantium", 2, frozenset()).waits > 0
+    assert tally_of_game("byzantium", 2, frozenset()).waits > 0
 
 
 @pytest.mark.nightly

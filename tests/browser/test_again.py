@@ -8,8 +8,8 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.support.browser.chromium import Tab
+from tests.support.browser.game_states import ended
 from tests.support.browser.site import Site, set_seat
-from tests.support.browser.states import ended
 from tests.support.games import url
 
 Tabs = Callable[..., Tab]

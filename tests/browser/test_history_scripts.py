@@ -16,7 +16,7 @@ MARK = "window.untouched = true"
 """Told to a page once: it is gone when the page was loaded again."""
 
 
-def opened(tab: Tabs, site: Site, at: int, **how: object) -> tuple[Page, int]:
+def history_at(tab: Tabs, site: Site, at: int, **how: object) -> tuple[Page, int]:
     """Return a finished game's page at this entry, and the newest entry."""
     game = site.over("byzanz")
     page = tab(**how).goto(f"/g/{game.id}/history?at={at}")
@@ -33,7 +33,7 @@ def expect_entry(page: Page, at: int) -> None:
 
 
 def test_keys_links_and_the_slider_step_without_a_reload(tab: Tabs, site: Site) -> None:
-    page, last = opened(tab, site, 20, size=DESK)
+    page, last = history_at(tab, site, 20, size=DESK)
     page.keyboard.press("ArrowRight")
     expect_entry(page, 21)
     page.keyboard.press("ArrowLeft")
@@ -58,7 +58,7 @@ def test_keys_links_and_the_slider_step_without_a_reload(tab: Tabs, site: Site) 
 
 
 def test_the_log_scrolls_beside_the_table(tab: Tabs, site: Site) -> None:
-    page, _last = opened(tab, site, 60, size=DESK)
+    page, _last = history_at(tab, site, 60, size=DESK)
     table, log = (page.locator(what).bounding_box() for what in (".replay .board", ".entries"))
     assert table is not None
     assert log is not None
@@ -68,7 +68,7 @@ def test_the_log_scrolls_beside_the_table(tab: Tabs, site: Site) -> None:
 
 
 def test_on_a_phone_the_steps_stay_in_reach(tab: Tabs, site: Site) -> None:
-    page, _last = opened(tab, site, 20, size=PHONE)
+    page, _last = history_at(tab, site, 20, size=PHONE)
     for down in (0, 5000):
         page.mouse.wheel(0, down)
         for rel in ("first", "prev", "next", "last"):
@@ -90,7 +90,7 @@ def test_without_scripts_the_steps_are_links(tab: Tabs, site: Site) -> None:
 
 
 def test_on_a_phone_the_stepper_is_one_row_and_the_entry_stays_in_sight(tab: Tabs, site: Site) -> None:
-    page, _last = opened(tab, site, 20, size=(390, 844))
+    page, _last = history_at(tab, site, 20, size=(390, 844))
     bar, said = page.locator(".moments"), page.locator("#said")
     height = bar.evaluate("item => item.offsetHeight")
     assert height < 64

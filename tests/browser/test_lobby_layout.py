@@ -24,7 +24,7 @@ ON_TOP = """(item) => {
 """Whether nothing covers the middle of an element."""
 
 
-def opened(kept: Kept, site: Site, state: str, size: tuple[int, int]) -> Page:
+def state_page(kept: Kept, site: Site, state: str, size: tuple[int, int]) -> Page:
     """Return a page around the games in a window of this size."""
     place = place_of(site, state)
     tab = kept(place.person, "en")
@@ -54,7 +54,7 @@ def test_each_of_ones_games_is_one_link_and_its_clock_fits(
         make(game, 0, str(position(game.id).rules.moves(position(game.id).state, 0)[0]), at=utc_now())
         asked = [1]
     start_clock(game.id, asked[0], utc_now())
-    page = opened(kept, site, "front signed in", size)
+    page = state_page(kept, site, "front signed in", size)
     assert page.evaluate(WIDE) == size[0]
     rows = page.locator(".mine li")
     mine = [row for row in rows.all() if "left (" in row.inner_text()]
@@ -77,7 +77,7 @@ def test_each_of_ones_games_is_one_link_and_its_clock_fits(
 def test_on_a_phone_the_button_of_a_table_squeezes_no_text(
     kept: Kept, site: Site, state: str, size: tuple[int, int]
 ) -> None:
-    page = opened(kept, site, state, size)
+    page = state_page(kept, site, state, size)
     rows = page.locator(".offer").all()
     assert rows
     for row in rows:
@@ -91,7 +91,7 @@ def test_on_a_phone_the_button_of_a_table_squeezes_no_text(
 def test_on_a_desktop_the_button_of_a_table_stands_beside_the_text(
     kept: Kept, site: Site, state: str
 ) -> None:
-    page = opened(kept, site, state, DESK)
+    page = state_page(kept, site, state, DESK)
     for row in page.locator("section:not(.side *) .offer").all():
         text, button = box(row.locator("div")), box(row.locator(".button"))
         assert button["x"] >= text["x"] + text["width"]
@@ -101,7 +101,7 @@ def test_on_a_desktop_the_button_of_a_table_stands_beside_the_text(
 def test_on_a_phone_the_cards_and_the_button_of_a_free_seat_are_in_the_first_screen(
     kept: Kept, site: Site, state: str
 ) -> None:
-    page = opened(kept, site, state, PHONE)
+    page = state_page(kept, site, state, PHONE)
     assert page.locator(".cover").is_visible()
     button = page.locator(".button.primary")
     assert bottom(page.locator(".cover")) < box(button)["y"]
@@ -112,7 +112,7 @@ def test_on_a_phone_the_cards_and_the_button_of_a_free_seat_are_in_the_first_scr
 def test_the_settings_are_saved_from_wherever_one_is_and_no_field_is_behind_the_button(
     kept: Kept, site: Site, size: tuple[int, int]
 ) -> None:
-    page = opened(kept, site, "account", size)
+    page = state_page(kept, site, "account", size)
     save = page.get_by_role("button", name="Save", exact=True)
     for field in page.locator(".settings :is(input:not([type=hidden]), select)").all():
         field.focus()

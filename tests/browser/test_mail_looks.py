@@ -78,7 +78,7 @@ def readers(chromium: Browser) -> Iterator[dict[tuple[int, str], Page]]:
         context.close()
 
 
-def faults(page: Page, html: str, colours: bool = True) -> list[str]:
+def faults_of(page: Page, html: str, colours: bool = True) -> list[str]:
     """What is wrong with an email in this window: too wide, too small to hit, too pale."""
     page.set_content(html)
     return [*page_checks.looks(page), *(page_checks.axe(page, ["color-contrast"]) if colours else ())]
@@ -90,7 +90,7 @@ def test_every_mail_can_be_read_and_pressed(
     wrong = []
     for number, html in enumerate(letters):
         for (width, scheme), page in readers.items():
-            found = faults(page, html, colours=width == WIDTHS[0])  # they are the same at each width
+            found = faults_of(page, html, colours=width == WIDTHS[0])  # they are the same at each width
             if found:
                 wrong.append((page.title(), number, width, scheme, found))
                 page.screenshot(path=shots / f"mail-{number}-{width}-{scheme}.png", full_page=True)
@@ -134,5 +134,5 @@ def test_what_is_wrong_would_be_found(
     planted: str, told: str, letters: list[str], readers: dict[tuple[int, str], Page]
 ) -> None:
     page = readers[320, "light"]
-    found = faults(page, letters[0].replace("<h1", f"{planted}<h1", 1))
+    found = faults_of(page, letters[0].replace("<h1", f"{planted}<h1", 1))
     assert any(told in fault for fault in found), found

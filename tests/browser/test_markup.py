@@ -18,7 +18,7 @@ DEMO = {"demo/inbox.html"}
 """Pages that only the demo has."""
 
 
-def pages(site: Site) -> Iterator[tuple[str, Page]]:
+def site_pages(site: Site) -> Iterator[tuple[str, Page]]:
     """Every state as it would be sent to a browser."""
     for state in STATES:
         place = place_of(site, state)
@@ -31,7 +31,7 @@ def pages(site: Site) -> Iterator[tuple[str, Page]]:
 def test_every_page_is_sound(site: Site) -> None:
     faults = []
     with drawn(site.house.app) as names:
-        for state, page in pages(site):
+        for state, page in site_pages(site):
             try:
                 assert_sound(state, page)
             except AssertionError as error:

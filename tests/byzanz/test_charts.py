@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +24,8 @@ from tests.support import game_data
 GAMES = [(rules.slug, seats) for rules in latest() for seats in rules.seats]
 
 
-def played(slug: str, seats: int, number: int = 1) -> Record:
+@cache
+def record_of(slug: str, seats: int, number: int = 1) -> Record:
     """A whole game of bots, half of them any, half of them greedy."""
     bots = [("greedy", "random")[seat % 2] for seat in range(seats)]
     return simulate_game(rules_of(slug), seats, b"story", number, bots)
@@ -66,7 +68,7 @@ def result(game: Record) -> tuple[int, ...]:
 
 @pytest.mark.parametrize(("slug", "seats"), GAMES)
 def test_the_parts_of_a_game_follow_each_other(slug: str, seats: int) -> None:
-    game = played(slug, seats)
+    game = record_of(slug, seats)
     parts = [rules_of(slug).heading(view) for view in views(game)]
     begun = [after for before, after in pairwise([(), *parts]) if after != before]
     assert len(begun) == len(set(begun)), "no part comes back"
@@ -78,7 +80,7 @@ def test_the_parts_of_a_game_follow_each_other(slug: str, seats: int) -> None:
 
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 def test_byzanz_tells_profit_hands_and_the_market(seats: int) -> None:
-    game = played("byzanz", seats)
+    game = record_of("byzanz", seats)
     found = charts(game)
     assert list(found) == ["prices", "profit", "market", "hands"]
     assert last(found["profit"]) == result(game)
@@ -128,19 +130,19 @@ def paid_in_the_chart(game: Record) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 def test_the_prices_of_lots_are_the_bids_of_the_log(seats: int) -> None:
     for number in range(3):
-        game = played("byzanz", seats, number)
+        game = record_of("byzanz", seats, number)
         assert paid_in_the_chart(game) == paid_by_the_log(game)
 
 
 def test_a_wrong_price_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byzanz_view, "VALUE", (2, *VALUE[1:]))
-    game = played("byzanz", 3)
+    game = record_of("byzanz", 3)
     assert paid_in_the_chart(game) != paid_by_the_log(game)
 
 
 @pytest.mark.parametrize("number", range(4))
 def test_empire_tells_territory_and_legacy_of_each_battle(number: int) -> None:
-    game = played("empire", 2, number)
+    game = record_of("empire", 2, number)
     found = charts(game)
     assert list(found) == ["territory", "legacy"]
     assert last(found["legacy"]) == result(game)
@@ -155,7 +157,7 @@ def test_empire_tells_territory_and_legacy_of_each_battle(number: int) -> None:
 
 @pytest.mark.parametrize("seats", [2, 3, 4])
 def test_byzantium_tells_points_and_the_cards_left(seats: int) -> None:
-    game = played("byzantium", seats)
+    game = record_of("byzantium", seats)
     found = charts(game)
     assert list(found) == ["points", "left"]
     points = tuple(sum(value or 0 for value in line.values) for line in found["points"].lines)
@@ -170,7 +172,7 @@ def test_byzantium_tells_points_and_the_cards_left(seats: int) -> None:
 
 @pytest.mark.parametrize(("slug", "seats"), GAMES)
 def test_a_game_that_stops_early_has_charts_of_what_there_was(slug: str, seats: int) -> None:
-    shown = views(played(slug, seats))
+    shown = views(record_of(slug, seats))
     for length in range(1, len(shown), 7):
         for chart in rules_of(slug).charts(shown[:length]):
             assert all(step.place < length for step in chart.steps)

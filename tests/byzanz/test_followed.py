@@ -12,13 +12,15 @@ from byzanz.games import rules_of
 from byzanz.moves import Message
 from byzanz.parsing import written
 from byzanz.umpire import followed, read_followed
-from tests.byzanz.test_charts import GAMES, played, views
+from tests.byzanz.test_charts import GAMES, record_of, views
 
 
 def told(slug: str, seats: int, number: int = 1) -> list[Sequence[Message]]:
     """What followed from each move but the first."""
     rules = rules_of(slug)
-    return [rules.followed(before, after) for before, after in pairwise(views(played(slug, seats, number)))]
+    return [
+        rules.followed(before, after) for before, after in pairwise(views(record_of(slug, seats, number)))
+    ]
 
 
 def said(message: Message) -> str:
@@ -29,7 +31,7 @@ def said(message: Message) -> str:
 @pytest.mark.parametrize(("slug", "seats"), GAMES)
 def test_what_followed_is_read_as_it_was_said(slug: str, seats: int) -> None:
     rules = rules_of(slug)
-    for before, after in pairwise(views(played(slug, seats))):
+    for before, after in pairwise(views(record_of(slug, seats))):
         line = followed(rules, before, after)
         assert read_followed(line) == tuple(rules.followed(before, after))
         assert written(list(read_followed(line))) == (line or "[]")
@@ -40,7 +42,7 @@ def test_what_followed_is_read_as_it_was_said(slug: str, seats: int) -> None:
 
 def test_each_battle_is_told_once_with_all_that_came_of_it() -> None:
     for number in range(4):
-        shown = views(played("empire", 2, number))
+        shown = views(record_of("empire", 2, number))
         battles = {view.battle.year: view.battle for view in shown if view.battle}
         fought = [messages for messages in told("empire", 2, number) if messages]
         assert [messages[0].places["year"] for messages in fought] == sorted(battles)
@@ -56,7 +58,7 @@ def test_each_battle_is_told_once_with_all_that_came_of_it() -> None:
 
 @pytest.mark.parametrize("seats", [2, 3, 4])
 def test_the_points_of_each_round_are_told_at_its_end(seats: int) -> None:
-    shown: Any = views(played("byzantium", seats))[-1].shown
+    shown: Any = views(record_of("byzantium", seats))[-1].shown
     ended = [messages[0] for messages in told("byzantium", seats) if messages]
     assert [message.places["round"] for message in ended] == list(range(1, len(shown) + 1))
     for message, hands in zip(ended, shown, strict=True):

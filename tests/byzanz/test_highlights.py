@@ -8,7 +8,7 @@ from byzanz import record
 from byzanz.charts import Highlight, turning_point
 from byzanz.games import rules_of
 from byzanz.record import Record
-from tests.byzanz.test_charts import GAMES, paid_by_the_log, played, views
+from tests.byzanz.test_charts import GAMES, paid_by_the_log, record_of, views
 
 
 def highlights(game: Record) -> dict[str, Highlight]:
@@ -24,7 +24,7 @@ def highlights(game: Record) -> dict[str, Highlight]:
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 def test_the_dearest_lot_and_the_best_set_are_those_of_the_log(seats: int) -> None:
     for number in range(3):
-        game = played("byzanz", seats, number)
+        game = record_of("byzanz", seats, number)
         found, moves = highlights(game), list(record.effective(game.entries))
         dearest, best = found["dearest lot"], found["best set"]
         first = next(paid for paid in paid_by_the_log(game) if paid[1] == dearest.numbers[1])
@@ -38,7 +38,7 @@ def test_the_dearest_lot_and_the_best_set_are_those_of_the_log(seats: int) -> No
 
 
 def test_byzantium_tells_the_best_and_the_worst_round() -> None:
-    game = played("byzantium", 3)
+    game = record_of("byzantium", 3)
     found, shown = highlights(game), views(game)
     counts = [[len(hand) for hand in hands] for hands in shown[-1].shown]
     number, most = found["worst round"].numbers
@@ -51,10 +51,10 @@ def test_byzantium_tells_the_best_and_the_worst_round() -> None:
 
 def test_empire_tells_the_battles_that_moved_the_border_most() -> None:
     for number in range(4):
-        shown = views(played("empire", 2, number))
+        shown = views(record_of("empire", 2, number))
         battles = {view.battle.year: view.battle for view in shown if view.battle}
         changes = {year: max(0, battle.after) - battle.before for year, battle in battles.items()}
-        found = highlights(played("empire", 2, number))
+        found = highlights(record_of("empire", 2, number))
         for name, most in (
             ("greatest victory", max(changes.values())),
             ("heaviest defeat", min(changes.values())),
@@ -86,7 +86,7 @@ def test_the_turning_point_is_the_step_that_took_the_lead_for_good() -> None:
 
 @pytest.mark.parametrize(("slug", "seats"), GAMES)
 def test_a_game_that_was_ended_early_tells_what_there_was(slug: str, seats: int) -> None:
-    shown = views(played(slug, seats))
+    shown = views(record_of(slug, seats))
     for length in range(1, len(shown), 9):
         for each in rules_of(slug).highlights(shown[:length], ()):
             assert each.place < length

@@ -30,7 +30,7 @@ MAKERS = game_data.of_all("random_orders")
 Answering = Callable[[Any, Any, int, list[PlacedOrder]], Decision | None]
 
 
-def read(rules: Any, text: str) -> Any:
+def read_order(rules: Any, text: str) -> Any:
     """The order that a text is, or None where it is refused as it should be."""
     try:
         return rules.parse_order(text)
@@ -45,7 +45,7 @@ def leave(rules: Any, state: Any, seat: int, draw: Draw) -> list[PlacedOrder]:
     """Orders that a seat may leave now; those that could never be carried out are refused with a reason."""
     view, left = rules.view(state, seat), list[PlacedOrder]()
     for text in MAKERS[rules.slug](draw, view):
-        order = read(rules, text)
+        order = read_order(rules, text)
         if order is None:
             continue
         try:
@@ -164,7 +164,7 @@ def test_an_order_that_peeks_is_noticed(rules, seats):
 def test_any_text_is_an_order_or_refused_with_a_sentence(rules, text, drawn):
     words = " ".join(WORDS.get(rules.slug, ("pass", "order"))).split()
     for line in (text, " ".join(drawn.draw(some.lists(some.sampled_from(words), max_size=9)))):
-        order = read(rules, line)
+        order = read_order(rules, line)
         if order is not None:
             assert rules.parse_order(order.text) == order
             assert rules.parse_order("  ORDER " + order.text.upper().replace(" ", "  ")) == order
@@ -175,7 +175,7 @@ def test_any_text_is_an_order_or_refused_with_a_sentence(rules, text, drawn):
     "text", ["", " ", "?", "order", "order order", "\n", "ß", "a" * 5000, "!void 3", "0", "always"]
 )
 def test_nonsense_is_refused(rules, text):
-    assert read(rules, text) is None
+    assert read_order(rules, text) is None
 
 
 class Lays(Sealed):

@@ -125,12 +125,12 @@ def nginx(folder: Path, pages: int, https: int) -> Iterator[None]:
             raise Failed(f"docs/deploy/nginx.conf has no {old!r}")
         text = text.replace(old, new)
     (place / "nginx.conf").write_text(NGINX.format(folder=place, sample=text))
-    with running(["nginx", "-e", "stderr", "-c", str(place / "nginx.conf")], place / "output"):
+    with running_program(["nginx", "-e", "stderr", "-c", str(place / "nginx.conf")], place / "output"):
         yield
 
 
 @contextmanager
-def running(
+def running_program(
     command: list[str], output: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a program until the block ends."""
@@ -165,7 +165,7 @@ class Byzanz:
 
     def running(self, *words: str) -> Any:
         """Run a command until the block ends."""
-        return running(self._command(*words), self._folder / f"{words[0]}.log", self._environment)
+        return running_program(self._command(*words), self._folder / f"{words[0]}.log", self._environment)
 
     def wait_for(self, name: str, line: str) -> None:
         """Wait for a line in the output of a running command."""

@@ -11,7 +11,7 @@ from email import message_from_bytes
 from pathlib import Path
 
 from server.demo import free_port
-from tests.deploy.programs import Failed, running, wait
+from tests.deploy.programs import Failed, running_program, wait
 from tests.support import postfix
 from tests.support.folders import ROOT
 
@@ -52,7 +52,7 @@ def opendkim(folder: Path) -> Iterator[dict[str, str]]:
         line.partition(" = ")
         for line in postfix.recipe("/etc/postfix/main.cf", "docs/mail-out.md")[0].splitlines()
     ]
-    with running(["opendkim", "-f", "-x", str(file)], folder / "opendkim.log"):
+    with running_program(["opendkim", "-f", "-x", str(file)], folder / "opendkim.log"):
         wait((keys / "opendkim.pid").exists, "OpenDKIM")
         yield {name: value.replace("8891", port) for name, _, value in lines}
 

@@ -19,7 +19,7 @@ from server.store import engine
 from server.store.models import Game, Person, Standing
 from tests.leaks.conftest import NOTHING, Worlds, load
 from tests.leaks.test_offered_seats import offer
-from tests.support.leaks.calls import Call, asked
+from tests.support.leaks.calls import Call, answer_to
 from tests.support.leaks.pairs import Pair, pair
 from tests.support.leaks.worlds import Dice, World
 from tests.support.sample_mails import with_replies
@@ -75,7 +75,7 @@ def test_no_list_shows_a_hidden_card(worlds: Worlds, monkeypatch: pytest.MonkeyP
 
 def differs(worlds: Worlds, call: Call) -> bool:
     """Whether the answers of two worlds differ."""
-    pages = [RANDOM.sub("", world.mask(asked(call, world))) for world in (worlds.one, worlds.other)]
+    pages = [RANDOM.sub("", world.mask(answer_to(call, world))) for world in (worlds.one, worlds.other)]
     assert not pages[0].startswith("500"), str(call)
     return pages[0] != pages[1]
 

@@ -9,7 +9,7 @@ import pytest
 from server.store import engine
 from server.store.models import Seat
 from tests.leaks.conftest import Kept, Worlds
-from tests.support.leaks.calls import Call, asked
+from tests.support.leaks.calls import Call, answer_to
 from tests.support.leaks.pairs import KINDS
 from tests.support.leaks.worlds import LATER, World
 
@@ -42,7 +42,9 @@ def test_nobody_sees_a_hidden_card_before_taking_the_seat(
             ]
             calls.append(Call("POST", f"{take}/sign-in", None, {"address": "nobody"}))
             for call in calls:
-                pages = [FORM.sub("", world.mask(asked(call, world))) for world in (worlds.one, worlds.other)]
+                pages = [
+                    FORM.sub("", world.mask(answer_to(call, world))) for world in (worlds.one, worlds.other)
+                ]
                 assert pages[0] == pages[1], str(call)
                 if call.path == take:
                     assert "Take over this seat?" in pages[0]
@@ -66,5 +68,5 @@ def test_a_hand_on_that_page_would_be_found(
         for world in (worlds.one, worlds.other):
             offer(world, 0)
         call = Call("GET", f"/take/{found_id(worlds)}/0", "Sam")
-        differ += len({world.mask(asked(call, world)) for world in (worlds.one, worlds.other)}) - 1
+        differ += len({world.mask(answer_to(call, world)) for world in (worlds.one, worlds.other)}) - 1
     assert differ

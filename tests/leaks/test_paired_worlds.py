@@ -13,8 +13,9 @@ import pytest
 
 from tests.leaks.conftest import Kept, Tally, Worlds
 from tests.support.leaks import pairs
-from tests.support.leaks.calls import everything
+from tests.support.leaks.calls import every_request
 from tests.support.leaks.pairs import KINDS, Pair, pair
+from tests.support.leaks.plants import SHOWS_IN
 from tests.support.leaks.plants_sealed import PLANTS
 
 PAIRS = int(os.environ.get("TEST_PAIRS", "5"))
@@ -23,7 +24,7 @@ PAIRS = int(os.environ.get("TEST_PAIRS", "5"))
 
 def difference(worlds: Worlds, tally: Tally) -> str | None:
     """Return the first difference between the worlds, or None."""
-    for what, ask in everything(worlds.one):
+    for what, ask in every_request(worlds.one):
         one, other = worlds.one.mask(ask(worlds.one)), worlds.other.mask(ask(worlds.other))
         tally.answers += 1
         if one != other:
@@ -35,7 +36,7 @@ def difference(worlds: Worlds, tally: Tally) -> str | None:
 @pytest.mark.parametrize("slug", KINDS)
 @pytest.mark.parametrize(
     "seed",
-    [pytest.param(seed, marks=pytest.mark.nightly if seed % 5 in (1, 3) else ()) for seed in range(PAIRS)],
+    [pytest.param(seed, marks=() if seed % 5 == 4 else pytest.mark.nightly) for seed in range(PAIRS)],
 )
 def test_nobody_can_tell_worlds_apart(worlds: Worlds, tally: Tally, slug: str, seed: int) -> None:
     found = pair(slug, seed)
@@ -82,7 +83,8 @@ def test_a_planted_leak_is_found(
 ) -> None:
     tally.planted += 1
     PLANTS[slug][leak](monkeypatch)
-    found = next(filter(None, (reopened(worlds, tally, *kept) for kept in ready[slug])), None)
+    pairs_first = sorted(ready[slug], key=lambda kept: kept[0].seed != SHOWS_IN.get(leak))
+    found = next(filter(None, (reopened(worlds, tally, *kept) for kept in pairs_first)), None)
     assert found, f"{leak} is not found"
     tally.leaks += 1
     print(f"{leak} shows in {found}")

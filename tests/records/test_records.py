@@ -58,7 +58,7 @@ def test_every_game_replays_however_texts_are_hashed(seed: str) -> None:
     assert " 0 faults" in said.stdout
 
 
-def rows() -> dict[tuple[str, str], str]:
+def listed_records() -> dict[tuple[str, str], str]:
     """Return what the README of the folder says: which game shows what."""
     text = (FOLDER / "README.md").read_text()
     found = re.findall(r"^\| (\w+) \| (.+?) \| `([^`]+)` \|$", text, re.MULTILINE)
@@ -66,7 +66,7 @@ def rows() -> dict[tuple[str, str], str]:
 
 
 def test_the_readme_names_a_game_for_every_rare_path_and_it_shows_it() -> None:
-    named = rows()
+    named = listed_records()
     assert set(named) == {*MOMENTS, *GAMES}
     seen = {name: sights(shelf.load(FOLDER / f"{name}.jsonl")[0]) for name in set(named.values())}
     assert [row for row, name in named.items() if row not in seen[name]] == []

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -18,8 +19,9 @@ from server.mail.outgoing import relevance
 from server.mail.outgoing.deliver import deliver
 from server.play import names
 from server.store import engine, links
-from server.store.models import Game, LinkPurpose, Person, Seat
-from tests.conftest import NOW, begun
+from server.store.models import LinkPurpose, Seat
+from server.store.statements import GameRow, PersonRow, SeatRow
+from tests.conftest import begun
 from tests.support import mails
 from tests.support.folders import SERVER
 from tests.support.games import url
@@ -188,25 +190,18 @@ def test_writing_a_name_is_no_reading() -> None:
     assert not list(readings(ast.parse("seat.stored_name = name\nSeat(stored_name='')"), "lobby/create.py"))
 
 
+def row(kind: Any, **values: object) -> Any:
+    """Return a plain row with these values, and None in the rest."""
+    return kind(*(values.get(name) for name in kind.__slots__))
+
+
 def test_names_of_a_table() -> None:
-    game = Game(
-        id="g",
-        slug="byzanz",
-        rules=1,
-        name="A game",
-        organiser_id=3,
-        status="running",
-        allowance=1,
-        seed="",
-        commitment="",
-        created_at=NOW,
-    )
+    game = row(GameRow, id="g", organiser_id=3, status="running")
     seats = [
-        Seat(game_id="g", seat=number, stored_name=name, status="seated", person_id=person, cut=name)
+        row(SeatRow, game_id="g", seat=number, stored_name=name, status="seated", person_id=person, cut=name)
         for number, (name, person) in enumerate([("Ann", 1), ("Narses", None)])
     ]
-    host = Person(name="Zoe", email="zoe@example.org", created_at=NOW)
-    host.id = 3
+    host = row(PersonRow, id=3, name="Zoe")
     assert names.at_table(game, seats, PUBLIC) == ("Ann", "Narses")
     assert names.of_person(game, seats, host, 0) == "Zoe"
     host.id = 1

@@ -14,8 +14,9 @@ from server.store import engine, links
 from server.store.models import LinkPurpose
 from tests.conftest import NOW, Table
 from tests.support.costs import built, listing, statements
+from tests.support.games import submit
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import send_waiting, submit
+from tests.support.mails import send_waiting
 from tests.support.sample_mails import with_replies
 
 MOVE, PAGE, MAIL = 11, 6, 12

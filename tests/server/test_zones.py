@@ -26,11 +26,11 @@ from server.mail.outgoing.deliver import deliver
 from server.ops import doctor, explain
 from server.play import clock, turns
 from server.store import engine
-from server.store.models import Game, Mail, Person
+from server.store.models import Mail, Person
 from tests.conftest import NOW, Table
 from tests.support import mails
+from tests.support.games import loaded, row, submit
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import row, submit
 from tests.support.pages import log_in, look, send
 from tests.support.routes import ANSWERS, VISITORS, address, routes, visitors
 from tests.support.visitors import make_visitors
@@ -166,8 +166,9 @@ def test_a_turn_is_told_and_ends_by_the_tables_zone(table: Begin) -> None:
     deliver(noon_there, fake_mailer)
     assert any("(Tokyo)" in mail.as_string() for mail in fake_mailer.to("bob@example.org"))
     with engine.reading() as session:
-        (turn,) = turns.open_turns(session, "g1")
-        times = turns.times(session, session.get_one(Game, "g1"), turn)
+        hand = loaded(session, "g1")
+        (turn,) = hand.turns.values()
+        times = turns.times(session, hand.game, turn)
     assert times is not None
     assert times.hours.zone == "Asia/Tokyo"
     assert play.time_out("g1", 1, turn.question, times.due + timedelta(seconds=1))

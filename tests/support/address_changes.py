@@ -36,7 +36,9 @@ def mailed(kind: str) -> list[Mail]:
 def token(kind: str) -> str:
     """Return the token of the link in the newest email of a kind: `move` or `moving`, sent or not."""
     with engine.reading() as session:
-        return links.token(session.get_one(Link, int(mailed(kind)[-1].key.partition(":")[2])))
+        return links.token(
+            links.select_rows(session, Link.id == int(mailed(kind)[-1].key.partition(":")[2]))[0]
+        )
 
 
 def send_waiting(now: datetime) -> FakeMailer:
@@ -53,7 +55,7 @@ def row(person_id: int) -> Person:
         return session.get_one(Person, person_id)
 
 
-def at(address: str) -> int | None:
+def id_at(address: str) -> int | None:
     """Return the id of the person with an address, or None."""
     with engine.reading() as session:
         return session.scalar(select(Person.id).where(Person.email == address))

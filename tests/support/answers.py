@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from server import play
 from server.accounts import login
 from server.store import engine, links, people
-from server.store.models import Link
+from server.store.models import LinkPurpose
 from tests.conftest import NOW
 
 
@@ -52,8 +52,9 @@ def feed(person_id: int) -> str:
     """Return the URL of a fresh feed, without its ending."""
     login.renew_feed(person_id, NOW)
     with engine.reading() as session:
-        feeds = session.query(Link).filter_by(person_id=person_id, purpose="feed", revoked_at=None)
-        return links.url(feeds.one()).removeprefix("https://byzanz.test")
+        own = links.existing(session, LinkPurpose.FEED, person_id, None)
+        assert own is not None
+        return links.url(own).removeprefix("https://byzanz.test")
 
 
 # ---- metrics ----

@@ -16,13 +16,14 @@ from byzanz import record, umpire
 from byzanz.record import Cause
 from server import play
 from server.errors import Refused
-from server.play import positions, turns
+from server.play import positions
 from server.play.moderation import Newcomer
 from server.store import engine, log, people
 from server.store.facts import Fact
-from server.store.models import Absence, Game, Mail, Outage, Person, Turn
+from server.store.models import Absence, Game, Mail, Outage, Person
+from server.store.statements import TurnRow
 from tests.conftest import Table
-from tests.support.games import start_clock
+from tests.support.games import loaded, start_clock
 
 Span = tuple[datetime, datetime]
 DAY = timedelta(days=1)
@@ -34,7 +35,7 @@ class Told:
     """What the diary says of an entry: who held its seat, the turn that was open before, and the time."""
 
     holder: int | None
-    turn: Turn | None
+    turn: TurnRow | None
     now: datetime
     unreached: bool
 
@@ -70,7 +71,7 @@ class DecisionLog:
     def tell(
         self,
         entries: Iterable[record.Entry],
-        before: dict[int, Turn],
+        before: dict[int, TurnRow],
         holders: dict[int, int | None],
         unreached: set[int],
         now: datetime,
@@ -86,7 +87,7 @@ class DecisionLog:
         """Return the decisions of a person that count, as seq and seconds, -1 if missed."""
         with engine.reading() as session:
             game = session.get_one(Game, self.game_id)
-            rules = positions.load(session, game).rules
+            rules = positions.current(loaded(session, game.id)).rules
         answers: dict[tuple[int, str], list[record.Entry]] = {}
         state = rules.setup(self.size, {})
         for entry in record.effective(self.entries()):
@@ -124,7 +125,7 @@ class DecisionLog:
             return [told.seq, 0]
         return [told.seq, self._counted(turn, person, diary.now)]
 
-    def _counted(self, turn: Turn, person: int, now: datetime) -> int:
+    def _counted(self, turn: TurnRow, person: int, now: datetime) -> int:
         """Return the seconds since the clock of a turn started that no span covers which the clock leaves out."""
         assert turn.started_at is not None
         at, seconds = turn.started_at, 0.0
@@ -133,7 +134,7 @@ class DecisionLog:
             at = max(at, min(end, now))
         return int(seconds + (now - at).total_seconds())
 
-    def _left_out(self, turn: Turn, person: int, now: datetime) -> Iterator[Span]:
+    def _left_out(self, turn: TurnRow, person: int, now: datetime) -> Iterator[Span]:
         for begin, end in json.loads(turn.hours).get("absences", ()):
             yield datetime.fromisoformat(begin), datetime.fromisoformat(end)
         assert turn.started_at is not None
@@ -202,15 +203,15 @@ class LivedGame(DecisionLog):
             act()
         self.tell(self.entries()[head:], before, self.holders, unreached, self.now)
 
-    def turns(self) -> dict[int, Turn]:
+    def turns(self) -> dict[int, TurnRow]:
         with engine.reading() as session:
-            return {turn.seat: turn for turn in turns.open_turns(session, self.game.id)}
+            return loaded(session, self.game.id).turns
 
     # What may happen
 
     def answer(self) -> None:
         with engine.reading() as session:
-            at = positions.load(session, session.get_one(Game, self.game.id))
+            at = positions.current(loaded(session, self.game.id))
         if not at.awaited:
             return
         seat = self.dice.choice(sorted(at.awaited))

@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from byzanz import chance, record, umpire
 from byzanz.games import rules_of
 from byzanz.record import Cause
 from server import play
 from server.mail.text import quoted
+from server.play import game as play_game
 from server.play import positions, running, turns
 from server.play.positions import Position
 from server.store import alerts, engine, log, people
@@ -25,15 +27,20 @@ from tests.support.neighbour_game import elsewhere
 from tests.support.pages import Page
 
 
+def loaded(session: Session, game_id: str) -> play_game.Table:
+    """Return the game in hand, only read."""
+    return play_game.load(session, game_id, NOW)
+
+
 def position(game_id: str) -> Position:
     """Return the position of the game."""
     with engine.reading() as session:
-        return positions.load(session, session.get_one(Game, game_id))
+        return positions.current(loaded(session, game_id))
 
 
-def entries(game_id: str) -> list[record.Entry]:
+def entries(game_id: str, after: int = 0) -> list[record.Entry]:
     with engine.reading() as session:
-        return log.entries(session, game_id)
+        return log.entries(session, game_id, after=after)
 
 
 def turn_of(game_id: str, seat: int) -> Turn | None:
@@ -47,15 +54,25 @@ def mails_of(kind: str) -> list[Mail]:
 
 
 def submit(
-    game_id: str, seat: int, text: str, request_id: str = "r1", seen: int | None = None
+    game_id: str,
+    seat: int,
+    text: str = "pass",
+    now: datetime = NOW,
+    *,
+    request_id: str | None = None,
+    seen: int | None = None,
+    by: Cause = Cause.PLAYER,
 ) -> play.Receipt:
+    """Play a move, by default with a request id of its own and by somebody who has seen the newest entry."""
+    at = head(game_id)
     return play.submit(
         game_id,
         seat,
         text,
-        seen=position(game_id).head if seen is None else seen,
-        request_id=request_id,
-        now=NOW,
+        seen=at if seen is None else seen,
+        request_id=request_id or f"{seat}-{at}",
+        now=now,
+        by=by,
     )
 
 
@@ -95,9 +112,20 @@ TICK = 100.0
 """Slow, so that hours pass in few heartbeats: a process may be silent for ten minutes."""
 
 
-def entries_by(game_id: str) -> list[tuple[int | None, str, str]]:
+def entries_by(game_id: str, after: int = 1) -> list[tuple[int | None, str, str]]:
+    return [(entry.seat, entry.by, entry.move) for entry in entries(game_id, after)]
+
+
+def row(kind: type[Any], key: Any) -> Any:
+    """Return a row, None if there is none."""
     with engine.reading() as session:
-        return [(entry.seat, entry.by, entry.move) for entry in log.entries(session, game_id, after=1)]
+        return session.get(kind, key)
+
+
+def all_of(kind: type[Any]) -> list[Any]:
+    """Return all rows of a table."""
+    with engine.reading() as session:
+        return list(session.scalars(select(kind)))
 
 
 def change(kind: type[Any], key: Any, **values: object) -> None:
@@ -112,7 +140,7 @@ def give_to_bots(game: Table, seats: range, bot: str = "greedy") -> None:
     for seat in seats:
         change(Seat, (game.id, seat), bot=bot, person_id=None)
     with engine.transaction() as session:
-        for turn in turns.open_turns(session, game.id):
+        for turn in list(loaded(session, game.id).turns.values()):
             turn.bot = turn.seat in seats
 
 
@@ -177,7 +205,7 @@ def advance(table: Table, kind: str, seed: int = 1, at: datetime | None = None) 
 def answer(game_id: str, seat: int, now: datetime, by: Cause = Cause.PLAYER) -> int:
     """Play the first legal move of a seat; return the seq of its entry."""
     with engine.reading() as session:
-        at = positions.load(session, session.get_one(Game, game_id))
+        at = positions.current(loaded(session, game_id))
     move = at.rules.moves(at.state, seat)[0]
     receipt = play.submit(game_id, seat, move, seen=at.head, request_id=f"{at.head}", now=now, by=by)
     return receipt.seq
@@ -186,7 +214,7 @@ def answer(game_id: str, seat: int, now: datetime, by: Cause = Cause.PLAYER) -> 
 def to_move(game_id: str) -> int | None:
     """Return the seat to move; None when the game is over or paused."""
     with engine.reading() as session:
-        at = positions.load(session, session.get_one(Game, game_id))
+        at = positions.current(loaded(session, game_id))
     return min(at.awaited, default=None)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from server.store import engine, links
-from server.store.models import Entry, Link, Person
+from server.store.models import Entry, Person
 
 
 def tokens() -> set[str]:
     """Return the token of every link in the database, valid or not."""
     with engine.reading() as session:
-        return {links.token(link) for link in session.scalars(select(Link))}
+        return {links.token(link) for link in links.select_rows(session)}
 
 
 def secrets_in(text: str) -> list[str]:

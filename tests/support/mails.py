@@ -16,14 +16,14 @@ import pytest
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from server import play
 from server.mail.outgoing import compose, deliver, relevance, view
 from server.mail.outgoing.compose import ComposedMail
 from server.mail.text import wrapped
-from server.play import positions, turns
+from server.play import positions
 from server.store import engine, links, log, outbox
 from server.store.models import Game, LinkPurpose, Mail, Person, Presence, Word
 from tests.conftest import NOW, Table
+from tests.support.games import loaded
 from tests.support.mail_servers import FakeMailer
 from tests.support.neighbour_game import elsewhere
 from tests.support.visitors import Visitors
@@ -78,16 +78,10 @@ def send_waiting(now: datetime = NOW) -> list[EmailMessage]:
     return fake_mailer.sent
 
 
-def submit(game_id: str, seat: int, text: str, now: datetime = NOW) -> None:
-    with engine.reading() as session:
-        head = session.get_one(Game, game_id).head
-    play.submit(game_id, seat, text, seen=head, request_id=f"{seat}-{head}", now=now)
-
-
 def bold_move(game_id: str, seat: int) -> str:
     """Return the lowest bid, or else the default move."""
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, game_id))
+        position = positions.current(loaded(session, game_id))
     moves = position.rules.moves(position.state, seat)
     bids = [move for move in moves if move.verb == "bid"]
     return str(bids[0] if bids else position.rules.fallback(position.rules.view(position.state, seat), moves))
@@ -95,20 +89,7 @@ def bold_move(game_id: str, seat: int) -> str:
 
 def awaited(game_id: str) -> int:
     with engine.reading() as session:
-        return min(turn.seat for turn in turns.open_turns(session, game_id))
-
-
-def change(kind: type[Any], key: Any, **values: object) -> None:
-    """Change a row, as time or another part of the server would have."""
-    with engine.transaction() as session:
-        row = session.get_one(kind, key)
-        for name, value in values.items():
-            setattr(row, name, value)
-
-
-def row(kind: type[Any], key: Any) -> Any:
-    with engine.reading() as session:
-        return session.get(kind, key)
+        return min(turn.seat for turn in list(loaded(session, game_id).turns.values()))
 
 
 def queue(kind: str, person: int, key: str = "", **more: Any) -> None:
@@ -125,7 +106,7 @@ def the_mail(game: Table) -> Mail:
 def message_id(mail: Mail) -> str:
     """Return the Message-ID of an email about an entry of a game."""
     with engine.reading() as session:
-        game = session.get_one(Game, mail.game_id)
+        game = loaded(session, mail.game_id or "").game
         return compose.message_id(mail.key, log.mark_at(session, game, mail.seq or 0))
 
 
@@ -136,10 +117,11 @@ def statuses() -> dict[str, str]:
 
 def compose_again(session: Session, mail: Mail, now: datetime) -> ComposedMail:
     """Compose an email as it would be sent now, whether it was sent before or not."""
-    rows = relevance.load_rows(session, mail, now)
-    view.issue_links(session, rows, now)
-    found = view.existing_links(session, rows)
-    assert found is not None
+    (row,) = outbox.find(session, Mail.id == mail.id)
+    rows = relevance.load_rows(session, row, now)
+    found, made = view.links_of(session, rows, now)
+    if made:
+        links.add_all(session, made)
     return compose.compose(session, rows, found, now)
 
 

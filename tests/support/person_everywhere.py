@@ -17,8 +17,8 @@ from server.store.facts import Fact
 from server.store.models import Game, IncomingMail, Mail, Person, Seat, Turn
 from server.validation import Guest
 from tests.conftest import NOW, begun
+from tests.support.games import submit
 from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, invited, person, token
-from tests.support.mails import submit
 from tests.support.talk import word_id
 
 PERSON = Guest("Zenobia Quillfeather", "zenobia.quill@palmyra.example")

@@ -131,7 +131,7 @@ def remembered() -> list[IncomingMail]:
         return list(session.scalars(select(IncomingMail).order_by(IncomingMail.id)))
 
 
-def answers(game_id: str) -> int:
+def count_answers(game_id: str) -> int:
     """Return how many answers were queued."""
     with engine.reading() as session:
         return len(session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game_id)).all())

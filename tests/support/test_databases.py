@@ -12,7 +12,7 @@ from tests.support.databases import PostgresClone
 from tests.support.neighbour_game import NEIGHBOUR
 
 
-def asked(url: str, *statements: str) -> list[object]:
+def query(url: str, *statements: str) -> list[object]:
     """Return what the last of these statements answers."""
     made = sa.create_engine(url, poolclass=sa.NullPool)
     with made.begin() as connection:
@@ -27,15 +27,15 @@ def test_a_game_is_gone_after_a_reset_and_numbers_start_again(
 ) -> None:
     first = table().people
     url = postgres_clone.reset(empty=True)
-    assert asked(url, "SELECT count(*) FROM entry") == [0]
-    assert asked(url, "SELECT count(*) FROM person") == [0]
-    assert asked(url, "SELECT nextval('person_id_seq')") == first[:1]
-    busy = asked(postgres_clone.reset(), "SELECT DISTINCT game_id FROM entry")
+    assert query(url, "SELECT count(*) FROM entry") == [0]
+    assert query(url, "SELECT count(*) FROM person") == [0]
+    assert query(url, "SELECT nextval('person_id_seq')") == first[:1]
+    busy = query(postgres_clone.reset(), "SELECT DISTINCT game_id FROM entry")
     assert busy == [NEIGHBOUR]
     postgres_clone.reset(empty=True)
     table()
     with pytest.raises(sa.exc.DBAPIError) as refused:  # the triggers are back
-        asked(url, "DELETE FROM entry")
+        query(url, "DELETE FROM entry")
     assert "append-only" in str(refused.value)
 
 
@@ -50,7 +50,7 @@ def test_a_game_is_gone_after_a_reset_and_numbers_start_again(
     ],
 )
 def test_changed_tables_are_made_anew(database_url: str, postgres_clone: PostgresClone, change: str) -> None:
-    asked(database_url, change)
+    query(database_url, change)
     again = postgres_clone.reset()
     assert again != database_url
     assert postgres_clone.reset() == again

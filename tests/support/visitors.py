@@ -17,8 +17,9 @@ from byzanz import chance
 from server import play
 from server.mail.text import quoted
 from server.play.moderation import Newcomer
-from server.store import alerts, engine, links, log, people
+from server.store import alerts, engine, links, people
 from server.store.models import Alert, Block, Game, Link, LinkPurpose, Person, Seat
+from server.store.statements import LinkRow
 from tests.support.pages import log_in
 
 BASE = "https://byzanz.test"
@@ -172,7 +173,7 @@ def _running(session: Session, game_id: str, names: tuple[str, ...], now: dateti
             )
         )
     session.flush()
-    game = log.lock_game(session, game_id)
+    game = play.lock_game(session, game_id)
     assert game is not None
     play.begin(session, game.id, now)
 
@@ -194,7 +195,7 @@ def _known(session: Session, now: datetime) -> None:
 
 def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str, str]:
     person = _person(session, name, now)
-    made: dict[str, Link] = {}
+    made: dict[str, LinkRow] = {}
     for purpose in PURPOSES:
         if purpose == "signin":
             expires = now + timedelta(hours=1)
@@ -224,8 +225,8 @@ def _moderated(made: Visitors, now: datetime) -> None:
         bob = made.tokens["here", "Bob"]
         used = links.find_any(session, LinkPurpose.SIGNIN, bob["signin"])
         assert used is not None
-        used.used_at = now
+        session.get_one(Link, used.id).used_at = now
         for purpose in ("signin", "feed"):
             charlie = links.find_any(session, LinkPurpose(purpose), made.tokens["here", "Charlie"][purpose])
             assert charlie is not None
-            charlie.revoked_at = now
+            session.get_one(Link, charlie.id).revoked_at = now

@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tests.support.games import loaded
 from tests.torture import databases, evidence, journal, tables
 from tests.torture.house import NO_MAIL, environment
 from tests.torture.journal import Journal
@@ -192,10 +193,9 @@ def _try(turn: Any, clock: Time, noted: Journal, draw: random.Random) -> None:
     from server.errors import Refused
     from server.play import positions
     from server.store import engine
-    from server.store.models import Game
 
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, turn.game_id))
+        position = positions.current(loaded(session, turn.game_id))
     if turn.seat not in position.awaited:
         return
     move = str(draw.choice(position.rules.moves(position.state, turn.seat)))

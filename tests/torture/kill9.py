@@ -43,7 +43,7 @@ class Size:
     games: int
 
 
-def parts(kind: str) -> dict[str, Part]:
+def parts_of(kind: str) -> dict[str, Part]:
     """One process on SQLite; two web and two scheduler processes on PostgreSQL; and one that accepts email."""
     if kind == databases.SQLITE:
         return {"serve": answering("serve"), "mail-in": taking_mail()}
@@ -69,7 +69,7 @@ def run(kind: str, server: str | None, size: Size, seed: int, breaks: str | None
         sink = stack.enter_context(Sink(journal, letters.heard))
         settings = environment(url, sink.url)
         laid = tables.lay(tables.Wish(size.games, bots=1, bank=BANK, gone=True), settings, log, journal)
-        with House(parts(kind), settings, log, breaks) as house:
+        with House(parts_of(kind), settings, log, breaks) as house:
             letters.open(laid, house.door)
             line = Line(house.ports, journal)
             with Players(line, laid, PLAYERS, seed, letters):

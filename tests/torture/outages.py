@@ -16,6 +16,7 @@ from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 
+from tests.support.games import loaded
 from tests.torture import databases, evidence, journal, tables
 from tests.torture.house import NO_MAIL, environment
 from tests.torture.journal import Journal
@@ -224,7 +225,7 @@ class World:
         if self.draw.random() < MOVE:
             game_id = self.draw.choice(self.games)
             with engine.reading() as session:
-                position = positions.load(session, session.get_one(Game, game_id))
+                position = positions.current(loaded(session, game_id))
             for seat in list(position.awaited)[:1]:
                 move = str(self.draw.choice(position.rules.moves(position.state, seat)))
                 request = f"{game_id}-{position.head}"

@@ -22,12 +22,12 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Message
 from server.play import positions
 from server.store import engine, links
-from server.store.models import Game, LinkPurpose, Seat
+from server.store.models import LinkPurpose, Seat
 from server.validation import Guest
 from tests.conftest import NOW, settings
 from tests.support.databases import migrate, postgres_database
 from tests.support.folders import ROOT
-from tests.support.games import start_clock
+from tests.support.games import loaded, start_clock
 from tests.support.mail_servers import received
 from tests.torture import checker, clock_rules, edits, evidence
 from tests.torture.correspondence import Correspondence
@@ -173,7 +173,7 @@ def _write(game_id: str, now: datetime, letters: Correspondence, journal: Journa
 
 def _position(game_id: str) -> positions.Position:
     with engine.reading() as session:
-        return positions.load(session, session.get_one(Game, game_id))
+        return positions.current(loaded(session, game_id))
 
 
 def _move(game_id: str, number: int, now: datetime, lines: list[Row]) -> None:

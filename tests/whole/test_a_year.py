@@ -70,12 +70,12 @@ def live(app: Flask, dice: Dice, seed: int, games: int) -> None:
     check_rows(year, counted)
     check_people(year, counted)
     check_groups(counted)
-    before = rows()
+    before = stored_counts()
     results.everything(year.now + DAY)
-    assert rows() == before
+    assert stored_counts() == before
 
 
-def rows() -> dict[str, list[str]]:
+def stored_counts() -> dict[str, list[str]]:
     """Return all that was counted."""
     with engine.reading() as session:
         return {

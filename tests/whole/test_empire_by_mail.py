@@ -47,7 +47,6 @@ class Schemer(Player):
         assert self.hand.open(address) == 200
         while "Your turn, " in self.hand.text():
             self._decide(self.form())
-            assert self.hand.open(address) == 200
         if "Your sealed" in self.hand.text() and self.chance.random() < 0.3:
             self._decide(self.form())
             self.changed += 1

@@ -28,9 +28,11 @@ from server.mail.outgoing import deliver
 from server.play import clock, positions, running, turns
 from server.scheduler import jobs
 from server.store import engine, log, processes
-from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
+from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat
+from server.store.statements import TurnRow
 from server.web.http import format_moment
 from tests.conftest import Table, settings
+from tests.support.games import loaded
 from tests.support.mail_servers import FakeMailer
 
 BEGIN = datetime(2026, 10, 1, 9, 30, 17, tzinfo=UTC)
@@ -106,13 +108,13 @@ class Watch:
     used: dict[tuple[int, int], float] = field(default_factory=dict)
     """Seconds of a turn that had been counted when its email bounced."""
 
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[TurnRow]:
         with engine.reading() as session:
-            return turns.open_turns(session, self.game.id)
+            return list(loaded(session, self.game.id).turns.values())
 
     def position(self) -> positions.Position:
         with engine.reading() as session:
-            return positions.load(session, session.get_one(Game, self.game.id))
+            return positions.current(loaded(session, self.game.id))
 
     def ticks(self) -> None:
         """Do everything that the server does at one time."""
@@ -188,7 +190,7 @@ def check_started(watch: Watch, seat: int, message: Any) -> None:
     watch.checked += 1
 
 
-def check_moved(watch: Watch, turn: Turn) -> None:
+def check_moved(watch: Watch, turn: TurnRow) -> None:
     """Check that a turn open during the outage is due later by the outage minutes that would have counted."""
     assert turn.started_at is not None
     away = turn.seat == 0 and turn.opened_at < HOLIDAY[1]
@@ -198,8 +200,8 @@ def check_moved(watch: Watch, turn: Turn) -> None:
     if due > printed:
         due = max(due, full_minute(end_of(OUTAGE[1], 3600, turn.seat, away)))
     with engine.reading() as session:
-        game = session.get_one(Game, watch.game.id)
-        assert turns.deadline(session, game, turn) == due
+        hand = loaded(session, watch.game.id)
+        assert turns.deadline(session, hand.game, hand.turns[turn.seat]) == due
     watch.checked += 1
 
 
@@ -215,7 +217,7 @@ def plan(watch: Watch, seat: int) -> None:
     watch.plans[seat, turn.opened_seq] = min(late, turn.due_at - timedelta(seconds=1))
 
 
-def answer(watch: Watch, turn: Turn) -> None:
+def answer_turn(watch: Watch, turn: TurnRow) -> None:
     """Answer in each player's own way: page, reply, orders, API."""
     position = watch.position()
     moves = position.rules.moves(position.state, turn.seat)
@@ -290,7 +292,7 @@ def mend(watch: Watch) -> None:
         assert client.post(action[1], data=fields).status_code == 303
 
 
-def post(watch: Watch) -> None:
+def read_mails(watch: Watch) -> None:
     """Read the emails: check each turn that has started, and let its player plan."""
     for message in watch.fake_mailer.sent[watch.read :]:
         watch.read += 1
@@ -361,15 +363,15 @@ def play_on(watch: Watch) -> int:
             early = [t for t in watch.turns() if t.due_at and t.due_at > watch.now]
             for turn in watch.turns():
                 if watch.plans.get((turn.seat, turn.opened_seq), watch.now + MINUTE) <= watch.now:
-                    answer(watch, turn)
+                    answer_turn(watch, turn)
             watch.ticks()
             missed += check_fallbacks(watch, due, early)
-            post(watch)
+            read_mails(watch)
         assert watch.now < BEGIN + timedelta(days=400)
     return missed
 
 
-def check_fallbacks(watch: Watch, due: list[tuple[int, str]], early: list[Turn]) -> int:
+def check_fallbacks(watch: Watch, due: list[tuple[int, str]], early: list[TurnRow]) -> int:
     """Check that the clock has played exactly the due turns, at exactly their due times."""
     with engine.reading() as session:
         entries: list[record.Entry] = log.entries(session, watch.game.id)

@@ -29,7 +29,7 @@ exec {python} -P -m server.cli "$@"
 """The command, which checks one table, so that it takes seconds."""
 
 
-def environment(folder: Path) -> dict[str, str]:
+def document_environment(folder: Path) -> dict[str, str]:
     """Return the variables of the document's commands, with a checkout instead of an installed wheel."""
     variables = author.environment(folder)
     (folder / "bin/byzanz").write_text(ONE_TABLE.format(python=folder / "bin/python"))
@@ -40,7 +40,7 @@ def environment(folder: Path) -> dict[str, str]:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that somebody has who followed the document."""
     folder = tmp_path_factory.mktemp("new-game")
-    return document.follow(document.DOCUMENT.read_text(), folder, environment(folder / "env"))
+    return document.follow(document.DOCUMENT.read_text(), folder, document_environment(folder / "env"))
 
 
 @pytest.fixture
@@ -144,4 +144,4 @@ def test_a_mistake_in_the_document_is_found(tmp_path: Path, right: str, wrong: s
     text = document.DOCUMENT.read_text().split("All seats choose")[0]
     assert right in text
     with pytest.raises(AssertionError, match=said):
-        document.follow(text.replace(right, wrong), tmp_path, environment(tmp_path / "env"))
+        document.follow(text.replace(right, wrong), tmp_path, document_environment(tmp_path / "env"))

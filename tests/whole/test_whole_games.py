@@ -44,10 +44,10 @@ def players(n: int, seed: int) -> dict[str, Player]:
 @pytest.mark.parametrize(
     ("database_url", "n"),
     [
-        pytest.param("sqlite", 3, marks=pytest.mark.nightly),
+        ("sqlite", 3),
         ("postgresql", 4),
         pytest.param("sqlite", 5, marks=pytest.mark.nightly),
-        ("sqlite", 6),
+        pytest.param("sqlite", 6, marks=pytest.mark.nightly),
     ],
     indirect=["database_url"],
 )

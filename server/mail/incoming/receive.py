@@ -29,6 +29,7 @@ from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
 from server.store.models import IncomingMail, LinkPurpose, Mail, Person
+from server.store.statements import MailRow
 
 # ---- signatures of the trial mail ----
 
@@ -196,7 +197,7 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime
     report = bounces.parse_report(raw, sender, _reader(mail_id))
     if mail_id == deliverability.TRIAL and report.kind == "nothing":
         report = replace(report, diagnostic=checked(raw))
-    mail: Mail | None = None
+    mail: MailRow | None = None
     if report.kind in ("failed", "expired", "ours"):
         mail = deliverability.handle_bounce(mail_id, report.diagnostic, now, cause=report.kind)
     elif report.kind == "complaint":
@@ -444,12 +445,12 @@ def _log(row: IncomingMail, kind: str, said: str, about: Mapping[str, object]) -
 
 
 def _mark_done(
-    session: Session, row: IncomingMail, kind: str, outcome: Fact, about: SeatAccess | Mail | None
+    session: Session, row: IncomingMail, kind: str, outcome: Fact, about: SeatAccess | MailRow | None
 ) -> bool:
     """Mark a mail as done; False if it already was."""
     mark = update(IncomingMail).where(IncomingMail.id == row.id, IncomingMail.outcome == IN_PROGRESS)
     mark = mark.values(kind=kind, outcome=outcome)
-    if isinstance(about, Mail):
+    if isinstance(about, MailRow):
         mark = mark.values(person_id=about.person_id, game_id=about.game_id, seat=about.seat)
     elif about is not None:
         mark = mark.values(person_id=about.link.person_id, game_id=about.game.id, seat=about.seat.seat)

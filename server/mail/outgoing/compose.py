@@ -70,7 +70,7 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
         Broken: the game's log does not replay.
     """
     times = view.turn_times(session, rows, now)
-    with force_locale(_language(session, rows)), i18n.read_at(now):
+    with force_locale(_language(rows)), i18n.read_at(now):
         variables = view.template_context(session, rows, mail_links, times)
         if rows.mail.kind in digest.OVERVIEWS:
             variables |= digest.overview_context(session, rows.mail, mail_links.seats, now)
@@ -105,9 +105,9 @@ def _name(rows: MailRows) -> str:
     return str(details["name"]) if rows.mail.kind == "confirm" and "name" in details else rows.person.name
 
 
-def _language(session: Session, rows: MailRows) -> str:
+def _language(rows: MailRows) -> str:
     """Return the language of a mail: its reader's, else the one it was requested in, else the organiser's."""
-    organiser = view.person_at(session, rows.table, rows.table.game.organiser_id) if rows.table else None
+    organiser = rows.table.person(rows.table.game.organiser_id) if rows.table else None
     requested_language = outbox.details(rows.mail).get("language")
     candidates = (rows.person.language, requested_language, organiser.language if organiser else None)
     return next((code for code in candidates if code in i18n.NAMES), i18n.DEFAULT)

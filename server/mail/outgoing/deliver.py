@@ -167,6 +167,7 @@ def _mark(mail: MailRow, outcome: Outcome) -> None:
 
 
 def _write(mail: MailRow, now: datetime) -> ComposedMail:
+    """Compose a mail that may be sent now, and store the links that it is the first to carry."""
     with reading() as session:
         beside = outbox.waiting_beside(session, mail)
         if beside is None:
@@ -178,12 +179,12 @@ def _write(mail: MailRow, now: datetime) -> ComposedMail:
             raise TemporaryFailure(Fact("quarantined"))
         if held and mail.kind != "answer":  # an answer needs no rules to say so
             raise Postponed(now + WITHOUT_RULES)
-        found = view.existing_links(session, rows)
-        if found is not None:
-            return compose(session, rows, found, now)
-    with transaction() as session:
-        view.issue_links(session, relevance.load_rows(session, mail, now), now)
-    return _write(mail, now)
+        mail_links, made = view.links_of(session, rows, now)
+        composed = compose(session, rows, mail_links, now)
+    if made:
+        with transaction() as session:
+            links.add_all(session, made)
+    return composed
 
 
 def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:

@@ -22,11 +22,12 @@ from server.config import zones
 from server.mail.outgoing import talk
 from server.mail.text import one_line
 from server.play import clock, names, positions, turns
+from server.play.game import Table, load
 from server.play.positions import Broken
 from server.store import log, outbox
 from server.store.engine import reading, transaction
 from server.store.models import Game, GameStatus, Mail, Person, Seat, SeatStatus, Turn
-from server.store.statements import AnyMail
+from server.store.statements import GameRow, MailRow, SeatRow, TurnRow
 
 LOGGER = logging.getLogger(__name__)
 OVERVIEWS = ("digest", "games")
@@ -164,18 +165,18 @@ def start_overdue_clocks(now: datetime) -> int:
     return sum(play.digest_overdue(game_id, seat, now) for game_id, seat in hints)
 
 
-def start_clocks(session: Session, mail: AnyMail, named: Sequence[play.NamedTurn], now: datetime) -> None:
+def start_clocks(session: Session, mail: MailRow, named: Sequence[play.NamedTurn], now: datetime) -> None:
     """Start the clocks of the turns that an accepted digest lists, and store which they are, since it may still bounce.
 
     Args:
         named: their games are locked.
     """
     kept = [(place.game_id, place.seat, place.opened_seq) for place in named]
-    session.get_one(Mail, mail.id).details = json.dumps({"named": kept})
+    session.execute(update(Mail).where(Mail.id == mail.id).values(details=json.dumps({"named": kept})))
     play.digest_accepted(session, named, now)
 
 
-def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[GameRow, SeatRow, TurnRow]]:
     """Return the turns that a mail of this kind lists: empty unless it covers all games of its reader."""
     if kind == "digest":
         return play.turns_for_digest(session, person_id)
@@ -183,7 +184,7 @@ def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[Game
 
 
 def overview_context(
-    session: Session, mail: AnyMail, links: Mapping[str, str], now: datetime
+    session: Session, mail: MailRow, links: Mapping[str, str], now: datetime
 ) -> dict[str, Any]:
     """Build the context of a mail about all games: `items`, one per game, the most urgent first; and `named`.
 
@@ -192,13 +193,13 @@ def overview_context(
         now: when a digest is accepted: the clocks of turns that none has listed before start then.
     """
     items, named = [], []
-    for game, seat, turn in listed_turns(session, mail.kind, mail.person_id):
+    for game, _, turn in listed_turns(session, mail.kind, mail.person_id):
         if game.id not in links:
             continue
         starts = mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
         times = turns.times_if_started(game, turn, now) if starts else turns.times(session, game, turn)
         try:
-            items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
+            items.append(_item(load(session, game.id, now), turn, times) | {"link": links[game.id]})
         except Broken as broken:  # one broken game must not block the others
             LOGGER.warning("game %s is omitted from a mail: %s", game.id, broken)
             continue
@@ -209,7 +210,7 @@ def overview_context(
     return {"items": items, "named": tuple(named), "ended": ended}
 
 
-def _ended(session: Session, mail: AnyMail, now: datetime) -> list[dict[str, Any]]:
+def _ended(session: Session, mail: MailRow, now: datetime) -> list[dict[str, Any]]:
     """Return the games of a digest's reader that have ended since the last one, with the heads of their logs."""
     own = (Seat.game_id == Game.id, Seat.person_id == mail.person_id, Seat.status == SeatStatus.SEATED)
     lately = select(Game).join(Seat, and_(*own)).where(Game.ended_at > now - ENDED_LATELY)
@@ -217,25 +218,25 @@ def _ended(session: Session, mail: AnyMail, now: datetime) -> list[dict[str, Any
     return [{"game": one_line(game.name), "head": game.head, "hash": game.head_hash} for game in games]
 
 
-def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Times | None) -> dict[str, Any]:
-    position = positions.load(session, game)
-    person = seat.person
+def _item(table: Table, turn: TurnRow, times: turns.Times | None) -> dict[str, Any]:
+    game, position = table.game, positions.current(table)
     return {
         "slug": game.slug,
         "title": games.title_of(game.slug),
         "game": one_line(game.name),
-        "names": [*map(one_line, names.at_table(game, positions.seats_of(session, game.id), seat.seat))],
+        "names": [*map(one_line, names.at_table(game, table.seats, turn.seat))],
         "view": position.view(turn.seat),
         "times": times,
-        "zone": zones.zone_of(person, game),
+        "zone": zones.zone_of(table.seats[turn.seat].person, game),
         "head": game.head,
         "hash": game.head_hash,
-        "said": _said(session, game, seat),
+        "said": _said(table, table.seats[turn.seat]),
     }
 
 
-def _said(session: Session, game: Game, seat: Seat) -> talk.Talk:
+def _said(table: Table, seat: SeatRow) -> talk.Talk:
     """Return what was said at a table since the reader's own last move."""
+    session, game = table.session, table.game
     if seat.person is None or not talk.is_wanted(game, seat.person):
         return talk.Talk()
     last_own = log.last_move(session, game.id, seat.seat, (Cause.PLAYER, Cause.BOT))

@@ -13,18 +13,19 @@ from server.play.events import Event
 from server.play.game import Table
 from server.store import links, outbox, people
 from server.store.models import LinkPurpose
+from server.store.statements import LinkRow
 
 OWN_TURN_DELAY = 120
 """Seconds before a turn is emailed that its player's own move has just opened: most players go on at once."""
 
 Row = dict[str, Any]
-"""The columns of a new mail, or of a new link."""
+"""The columns of a new mail."""
 
 
 def queue(table: Table, told: Sequence[Event]) -> None:
     """Queue the emails about what happened, with the reply addresses that they give."""
     mails: list[Row] = []
-    addresses: list[Row] = []
+    addresses: list[LinkRow] = []
     for event in told:
         if isinstance(event, events.ClockWaits):
             mails.append(_about_turn(table, event))
@@ -62,11 +63,11 @@ def _about_turn(table: Table, event: events.ClockWaits) -> Row:
     return _row(table, "turn", key, _holder(table, event.seat), event, **about)
 
 
-def _reply_address(table: Table, event: events.ClockWaits) -> Iterator[Row]:
+def _reply_address(table: Table, event: events.ClockWaits) -> Iterator[LinkRow]:
     """The address at which a turn is answered by email; every email about the turn gives the same."""
     if not event.again and settings().mail_domain:
         person_id = _holder(table, event.seat)
-        yield links.new_row(LinkPurpose.REPLY, person_id, event.at, table.game.id, seq=event.opened_seq)
+        yield links.new(LinkPurpose.REPLY, person_id, event.at, table.game.id, seq=event.opened_seq)
 
 
 def _deadline_nears(table: Table, event: events.DeadlineNears) -> Iterator[Row]:
@@ -93,7 +94,7 @@ def _seat_vacant(table: Table, event: events.SeatVacant) -> Iterator[Row]:
     game, day = table.game.id, f"{event.at:%Y-%m-%d}"
     why = "left" if event.left else "lost"
     details = {"name": event.name, "why": "erased" if event.erased else why}
-    for reader in people.organiser_and_moderators(table.session, table.game) - {event.person_id}:
+    for reader in people.organiser_and_moderators(table.session, table.game.organiser_id) - {event.person_id}:
         key = f"vacant:{game}:{event.person_id}:{why}:{day}:{reader}"
         yield _row(table, "vacant", key, reader, event, details=details)
     if event.left and event.person_id is not None:

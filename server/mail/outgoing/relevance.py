@@ -15,10 +15,10 @@ from server.config.zones import zone_of
 from server.mail.outgoing import talk
 from server.play import clock
 from server.play.game import Table, load
-from server.store import mail_kinds, outbox
+from server.store import links, mail_kinds, outbox, people
 from server.store.facts import Fact
-from server.store.models import NO_TURN, WAITING, Game, GameStatus, Link, Mail, Person, Seat, SeatStatus
-from server.store.statements import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
+from server.store.models import NO_TURN, WAITING, Game, GameStatus, Mail, Seat, SeatStatus
+from server.store.statements import GameRow, MailRow, PersonRow, SeatRow, TurnRow
 
 REQUESTED = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop is None)
 """Mails that a person has just requested, and those about a change of address: unsubscribing does not stop them."""
@@ -48,15 +48,15 @@ def is_stopped_by_game(kind: str) -> bool:
 class MailRows:
     """The rows that a mail is about, as they are now."""
 
-    mail: AnyMail
-    person: AnyPerson
+    mail: MailRow
+    person: PersonRow
     table: Table | None
     """The game, without its orders."""
     seat: SeatRow | None
     """The reader's own seat in that game."""
     turn: TurnRow | None
     """The turn that the mail was queued for, if still open; for an answer, the reader's own open turn."""
-    beside: Sequence[AnyMail] = ()
+    beside: Sequence[MailRow] = ()
     """The other mails that wait for the same reader about the same game, oldest first."""
     late: bool = False
     """It was requested so long ago that it only says so, without its link."""
@@ -79,7 +79,7 @@ class AddressSuppressed(Outdated):
     """The mail is relevant, but the reader's address bounced or complained; the text is the diagnostic."""
 
 
-def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[AnyMail] = ()) -> MailRows:
+def load_rows(session: Session, mail: MailRow, now: datetime, beside: Sequence[MailRow] = ()) -> MailRows:
     """Load the rows of a mail that is still to be sent.
 
     Args:
@@ -88,9 +88,9 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
     Raises:
         Outdated: it is no longer true or wanted. AddressSuppressed: the address is suppressed.
     """
-    table = load(session, mail.game_id, now, orders=False) if mail.game_id else None
+    table = load(session, mail.game_id, now) if mail.game_id else None
     seat = _seat(table, mail)
-    person = seat.person if seat is not None else session.get(Person, mail.person_id)
+    person = seat.person if seat is not None else people.get(session, mail.person_id)
     if person is None or not person.email:
         raise Outdated(Fact("no_address"))
     if person.silent and may_be_stopped(mail.kind):
@@ -122,26 +122,30 @@ def _is_blocked(session: Session, person_id: int, table: Table | None) -> bool:
     return host is not None and bool(blocks.between(session, person_id, [host]))
 
 
-def held_games(session: Session, person_id: int) -> list[Game]:
+def held_games(session: Session, person_id: int) -> list[str]:
     """Return the games with invitations to a person that are held and still open, the oldest invitation first."""
     held = (NO_TURN, Mail.person_id == person_id, Mail.kind == "held", WAITING)
-    query = select(Game).join(Mail, Mail.game_id == Game.id).join(Seat, Seat.game_id == Game.id)
+    query = (
+        select(Game.id, Game.organiser_id)
+        .join(Mail, Mail.game_id == Game.id)
+        .join(Seat, Seat.game_id == Game.id)
+    )
     invited = (
         Game.status == GameStatus.INVITING,
         Seat.person_id == person_id,
         Seat.status == SeatStatus.INVITED,
     )
-    found = session.scalars(query.where(*held, *invited).order_by(Mail.id)).unique()
+    found = session.execute(query.where(*held, *invited).order_by(Mail.id)).all()
     hidden = blocks.around(session, person_id)
-    return list({game.id: game for game in found if game.organiser_id not in hidden}.values())
+    return list(dict.fromkeys(game_id for game_id, host_id in found if host_id not in hidden))
 
 
-def _seat(table: Table | None, mail: AnyMail) -> SeatRow | None:
+def _seat(table: Table | None, mail: MailRow) -> SeatRow | None:
     seats = table.seats if table is not None else ()
     return next((seat for seat in seats if seat.person_id == mail.person_id), None)
 
 
-def _turn(table: Table | None, mail: AnyMail, seat: SeatRow | None) -> TurnRow | None:
+def _turn(table: Table | None, mail: MailRow, seat: SeatRow | None) -> TurnRow | None:
     if table is None:
         return None
     if mail.kind == "answer" and seat is not None and not table.game.quarantine:
@@ -178,16 +182,16 @@ def _is_unconfirmed(_session: Session, rows: MailRows, _now: datetime) -> Fact |
     return None if rows.game and rows.game.status == GameStatus.ASKED else Fact("confirmation_closed")
 
 
-def wished_games(session: Session, mail: AnyMail) -> list[Game]:
+def wished_games(session: Session, mail: MailRow) -> list[str]:
     """Return the tables of a mail about open tables that still wait for players, in the mail's order.
 
     A block may have been made, or somebody blocked may have sat down, since the mail was queued.
     """
     ids = outbox.details(mail).get("games", [])
-    open_ones = select(Game).where(Game.id.in_(ids), Game.open_until.is_not(None), Game.listed)
+    open_ones = select(Game.id).where(Game.id.in_(ids), Game.open_until.is_not(None), Game.listed)
     open_ones = open_ones.where(~blocks.keeps_apart(session, mail.person_id))
-    found = {game.id: game for game in session.scalars(open_ones)}
-    return [found[game_id] for game_id in ids if game_id in found]
+    found = set(session.scalars(open_ones))
+    return [game_id for game_id in ids if game_id in found]
 
 
 def _any_table_waits(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
@@ -203,7 +207,7 @@ def _still_waits(session: Session, rows: MailRows, _now: datetime) -> Fact | Non
 def _link_is_wanted(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
     """An email that was late begins the lifetime of its link anew, unless its reader has asked once more."""
     given = outbox.details(rows.mail).get("link")
-    link = session.get(Link, given) if given is not None else None
+    link = links.get(session, given) if given is not None else None
     if link is None or link.revoked_at or link.used_at or (rows.game is not None and not rows.game.trial):
         return Fact("link_dead")
     same = (NO_TURN, Mail.person_id == rows.person.id, Mail.kind == rows.mail.kind, Mail.id > rows.mail.id)
@@ -299,13 +303,13 @@ def _quiet_until(rows: MailRows, now: datetime) -> datetime | None:
     return clock.night_end(now, clock.Hours(zone, (person.quiet_from, person.quiet_to)))
 
 
-def mergeable(rows: MailRows) -> list[AnyMail]:
+def mergeable(rows: MailRows) -> list[MailRow]:
     """Return those of the mails waiting beside a mail that it can include."""
     kinds = [kind for kind, including in MERGED_INTO.items() if rows.mail.kind in including]
     return [other for other in rows.beside if other.kind in kinds and _covers(rows, rows.mail, other)]
 
 
-def _covers(rows: MailRows, mail: AnyMail, other: AnyMail) -> bool:
+def _covers(rows: MailRows, mail: MailRow, other: MailRow) -> bool:
     """Whether a mail can include another: the younger of one kind, or a turn's while it is open."""
     if mail.kind == "turn":
         turn = rows.table.turns.get(mail.seat) if rows.table is not None and mail.seat is not None else None

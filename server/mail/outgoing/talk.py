@@ -13,9 +13,8 @@ from byzanz.record import Cause
 from server.community import talk
 from server.community.talk import Said
 from server.mail.text import one_line
-from server.store import log, people
-from server.store.models import Link
-from server.store.statements import AnyGame, AnyMail, AnyPerson, AnySeat
+from server.store import links, log, people
+from server.store.statements import GameRow, MailRow, PersonRow, SeatRow
 
 LINES = 3
 """Lines of one person's words that an email shows."""
@@ -46,10 +45,10 @@ class Talk:
 
 def in_mail(
     session: Session,
-    mail: AnyMail,
-    game: AnyGame | None,
-    seat: AnySeat | None,
-    reader: AnyPerson,
+    mail: MailRow,
+    game: GameRow | None,
+    seat: SeatRow | None,
+    reader: PersonRow,
     context: Mapping[str, Any],
 ) -> Talk:
     """Return the table talk that a mail tells.
@@ -66,7 +65,7 @@ def in_mail(
     return Talk() if after is None else since(session, game, reader, after, merged)
 
 
-def _told_before(session: Session, game: AnyGame, seat: int, context: Mapping[str, Any]) -> int | None:
+def _told_before(session: Session, game: GameRow, seat: int, context: Mapping[str, Any]) -> int | None:
     """Return the entry from which on a mail tells the table talk; None if it tells none.
 
     That is the reader's own last move; in an answer, the head when the turn opened to which they replied.
@@ -76,17 +75,17 @@ def _told_before(session: Session, game: AnyGame, seat: int, context: Mapping[st
     if context["kind"] == "over":
         return log.last_move(session, game.id, seat, (Cause.PLAYER, Cause.BOT))
     address = context["details"].get("reply") if context["kind"] == "answer" else None
-    used = session.get(Link, address) if address is not None else None
+    used = links.get(session, address) if address is not None else None
     return used.seq if used is not None else None
 
 
-def is_wanted(game: AnyGame, person: AnyPerson) -> bool:
+def is_wanted(game: GameRow, person: PersonRow) -> bool:
     """Whether emails tell this person what is said at a table, and anything ever was: this asks no database."""
     return game.said > 0 and person.talk != "never"
 
 
 def since(
-    session: Session, game: AnyGame, person: AnyPerson, seq: int, merged: Sequence[AnyMail] = ()
+    session: Session, game: GameRow, person: PersonRow, seq: int, merged: Sequence[MailRow] = ()
 ) -> Talk:
     """Return what others have said after an entry, and all that emails merged into this one would have told.
 
@@ -102,12 +101,12 @@ def since(
     return _shown(found)
 
 
-def news(session: Session, game: AnyGame, mail: AnyMail, merged: Sequence[AnyMail] = ()) -> Talk:
+def news(session: Session, game: GameRow, mail: MailRow, merged: Sequence[MailRow] = ()) -> Talk:
     """Return what an email about nothing but talk tells, with those merged into it; nothing if all has been read."""
     return _shown(unread(session, game, mail.person_id, [mail, *merged]))
 
 
-def unread(session: Session, game: AnyGame, person_id: int, mails: Sequence[AnyMail]) -> list[Said]:
+def unread(session: Session, game: GameRow, person_id: int, mails: Sequence[MailRow]) -> list[Said]:
     """Return what emails about talk were queued to tell, and what was said since, unless its reader was at the table.
 
     Args:

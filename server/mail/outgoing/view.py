@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,10 +24,10 @@ from server.mail.outgoing import digest, relevance, talk
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, lengths, names, positions, standing_orders, turns
-from server.play.game import Table
+from server.play.game import Table, load
 from server.store import facts, links, log, mail_kinds, outbox
-from server.store.models import Game, Link, LinkPurpose, Person, Rematch, Seat, SeatStatus
-from server.store.statements import AnyGame, AnyMail, AnyPerson, LinkRow
+from server.store.models import Game, LinkPurpose, Rematch, Seat, SeatStatus
+from server.store.statements import GameRow, LinkRow, MailRow
 
 ANSWER_WITHIN = timedelta(days=2)
 """How soon an invitation asks for an answer: then comes the reminder (`NUDGE_AFTER` of server/lobby/invitations.py)."""
@@ -53,7 +53,7 @@ def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]
 
     If the game follows another one of its reader, it also tells which. `company` says whether it has other people.
     """
-    game = session.get_one(Game, table.game.id)
+    game = table.game
     return {
         "before": _game_before(session, rows),
         "statuses": tuple(seat.status for seat in table.seats),
@@ -140,31 +140,29 @@ Wanted = tuple[LinkPurpose, str | None, int | None]
 STOP_ALL: Wanted = (LinkPurpose.STOP, None, None)
 
 
-def issue_links(session: Session, rows: MailRows, now: datetime) -> None:
-    """Make those links of a mail that are missing; call it in a writing transaction."""
-    for purpose, game_id, seq in _wanted(session, rows).values():
-        links.link_for(session, purpose, rows.person.id, game_id, now, seq)
-
-
-def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
-    """Return the links of a mail, or None if any of them is missing."""
+def links_of(session: Session, rows: MailRows, now: datetime) -> tuple[MailLinks, Sequence[LinkRow]]:
+    """Return the links of a mail, and those among them that are to be stored before it is sent."""
     own = links.live_links(session, rows.person.id, rows.game.id) if rows.game is not None else []
-    found: dict[str, Link | LinkRow] = {}
+    found: dict[str, LinkRow] = {}
+    made: list[LinkRow] = []
     wanted = _wanted(session, rows)
     for place, (purpose, game_id, seq) in wanted.items():
-        link: Link | LinkRow | None
+        link: LinkRow | None
         if rows.game is not None and game_id == rows.game.id:
             link = next((link for link in own if (link.purpose, link.seq) == (purpose, seq)), None)
         else:
             link = links.existing(session, purpose, rows.person.id, game_id, seq)
         if link is None:
-            return None
+            link = links.new(purpose, rows.person.id, now, game_id, seq=seq)
+            made.append(link)
         found[place] = link
     given = outbox.details(rows.mail)
     if "link" in given and not rows.late:
-        found["link"] = session.get_one(Link, given["link"])
+        requested = links.get(session, given["link"])
+        assert requested is not None
+        found["link"] = requested
     if "reply" in given and rows.seat is not None and rows.turn is None and not given.get("talk"):
-        used = session.get(Link, given["reply"])  # to which the mail came
+        used = links.get(session, given["reply"])  # to which the mail came
         found |= {"reply": used} if used is not None and used.revoked_at is None else {}
     reply = links.reply_address(found.pop("reply")) if "reply" in found else None
     only_talk = rows.mail.kind == "talk"
@@ -173,7 +171,7 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
     urls = {place: links.url(link) for place, link in found.items()}
     if only_talk and "stop" in urls:
         urls["stop"] += STOP_TALK
-    return MailLinks(urls.pop("link", None), urls.pop("stop", None), stop, stops_all, reply, urls)
+    return MailLinks(urls.pop("link", None), urls.pop("stop", None), stop, stops_all, reply, urls), made
 
 
 def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
@@ -183,8 +181,8 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
     wanted: dict[str, Wanted] = {each.id: (LinkPurpose.SEAT, each.id, None) for each, _, _ in listed}
     if mail.kind == "held":
         wanted = {
-            each.id: (LinkPurpose.INVITE, each.id, None)
-            for each in relevance.held_games(session, rows.person.id)
+            game_id: (LinkPurpose.INVITE, game_id, None)
+            for game_id in relevance.held_games(session, rows.person.id)
         }
     stop = _wanted_stop(rows)
     if stop is not None:
@@ -257,16 +255,16 @@ def template_context(
     if rows.table is not None:
         context |= _game_context(session, rows, rows.table)
     if rows.turn is not None and rows.table is not None:
-        context |= _turn_context(session, rows.table, rows.turn.seat)
+        context |= _turn_context(rows.table, rows.turn.seat)
         context["examples"] = examples(context["moves"], context["fallback"])
         context["chosen"] = {
             move: f"{mail_links.link}?{urlencode({'move': move, 'at': context['at']})}"
             for move in linked(context["examples"], context["fallback"])
         }
     if rows.mail.kind == "answer":
-        context |= _answer_context(session, rows)
-    if rows.mail.kind == "over" and rows.game is not None and context["result"]["reason"] != "abandoned":
-        moments = history.load(session, rows.game, PUBLIC)
+        context |= _answer_context(rows)
+    if rows.mail.kind == "over" and rows.table is not None and context["result"]["reason"] != "abandoned":
+        moments = history.load(rows.table, PUBLIC)
         context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
     elif rows.mail.kind == "wish":
         context["tables"] = _wished_tables(session, rows)
@@ -293,51 +291,58 @@ def _merged(
         more |= {"game": "", "title": "", "invitations": _held_invitations(session, rows, mail_links.seats)}
     elif mail.kind == "answered":
         more["answers"] = [_details(other) for other in (*merged, mail)]
-    elif rows.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
+    elif rows.table is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
         more["entries"] = []
         for other in merged if mail.kind == "over" else (*merged, mail):
             if other.seq is not None:
                 last = outbox.details(other).get("last", other.seq)
-                more["entries"] += _entries(session, rows.game, other.seat, other.seq - 1, last)
+                more["entries"] += _entries(rows.table, other.seat, other.seq - 1, last)
         viewer = PUBLIC if mail.seat is None else mail.seat
         more["undone"] = {
-            entry.seq: history.undone_by(session, rows.game, viewer, entry) for entry in more["entries"]
+            entry.seq: history.undone_by(rows.table, viewer, entry) for entry in more["entries"]
         }
     return more
 
 
 def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]) -> list[dict[str, Any]]:
-    games = [game for game in relevance.held_games(session, rows.person.id) if game.id in links]
-    hosts = {game.id: session.get(Person, game.organiser_id or 0) for game in games}
+    held = (game_id for game_id in relevance.held_games(session, rows.person.id) if game_id in links)
     return [
         {
-            "title": title_of(game.slug),
-            "game": one_line(game.name),
+            "title": title_of(table.game.slug),
+            "game": one_line(table.game.name),
             "organiser": one_line(
-                names.of_person(game, positions.seats_of(session, game.id), hosts[game.id], PUBLIC)
+                names.of_person(table.game, table.seats, table.person(table.game.organiser_id), PUBLIC)
             ),
-            "own_game": game.organiser_id == rows.person.id,
-            "link": links[game.id],
+            "own_game": table.game.organiser_id == rows.person.id,
+            "link": links[table.game.id],
         }
-        for game in games
+        for table in _loaded(session, held, rows.mail.created_at)
     ]
+
+
+def _loaded(session: Session, game_ids: Iterable[str], now: datetime) -> list[Table]:
+    return [load(session, game_id, now) for game_id in game_ids]
 
 
 def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
-    games = relevance.wished_games(session, rows.mail)
+    tables = _loaded(session, relevance.wished_games(session, rows.mail), rows.mail.created_at)
     return [
         {
-            "title": title_of(game.slug),
-            "game": one_line(game.name),
-            "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
-            "free": sum(seat.status == SeatStatus.FREE for seat in positions.seats_of(session, game.id)),
-            "link": f"{settings().base_url}/join/{game.id}",
+            "title": title_of(table.game.slug),
+            "game": one_line(table.game.name),
+            "pace": _pace(table.game),
+            "free": sum(seat.status == SeatStatus.FREE for seat in table.seats),
+            "link": f"{settings().base_url}/join/{table.game.id}",
         }
-        for game in games
+        for table in tables
     ]
 
 
-def _details(mail: AnyMail) -> dict[str, Any]:
+def _pace(game: GameRow) -> dict[str, Any]:
+    return {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")}
+
+
+def _details(mail: MailRow) -> dict[str, Any]:
     details = outbox.details(mail)
     if "error" in details:
         details["error"] = facts.sentence(facts.read(details["error"]))
@@ -346,7 +351,7 @@ def _details(mail: AnyMail) -> dict[str, Any]:
     return {name: one_line(value) if isinstance(value, str) else value for name, value in details.items()}
 
 
-def _reader(rows: MailRows, game: AnyGame) -> names.Reader:
+def _reader(rows: MailRows, game: GameRow) -> names.Reader:
     """Return as whom the recipient of a mail reads the names at its table."""
     if rows.seat is not None:
         return rows.seat.seat
@@ -355,7 +360,7 @@ def _reader(rows: MailRows, game: AnyGame) -> names.Reader:
 
 def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
     game = table.game
-    organiser = person_at(session, table, game.organiser_id)
+    organiser = table.person(game.organiser_id)
     result = json.loads(game.result) if game.result else None
     reader = _reader(rows, game)
     return {
@@ -364,7 +369,7 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "game": one_line(game.name),
         "game_id": game.id,
         "started": game.started_at is not None,
-        "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
+        "pace": _pace(game),
         "names": tuple(map(one_line, names.at_table(game, table.seats, reader))),
         "me": rows.seat.seat if rows.seat else None,
         "organiser": one_line(names.of_person(game, table.seats, organiser, reader)),
@@ -383,17 +388,11 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
     )
 
 
-def person_at(session: Session, table: Table, person_id: int | None) -> AnyPerson | None:
-    """Return a person, who is mostly at the table."""
-    seated = (seat.person for seat in table.seats if seat.person_id == person_id)
-    return next(seated, None) or (session.get(Person, person_id) if person_id else None)
-
-
-def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
+def _turn_context(table: Table, seat: int) -> dict[str, Any]:
     position = positions.current(table)
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
-    seen, last_own, own, _earlier = history.since_own_move(session, table.game, seat, LOG_LINES)
+    seen, last_own, own, _earlier = history.since_own_move(table, seat, LOG_LINES)
     told = history.told_since(position, seen, own)
     table.load_orders(seat, last_own)
     return {
@@ -447,13 +446,13 @@ def linked(shown: Sequence[str], fallback: str) -> list[str]:
     return list(shown) if fallback in shown else [fallback, *(move for move in shown if " " not in move)]
 
 
-def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
+def _answer_context(rows: MailRows) -> dict[str, Any]:
     """Return the result of an incoming mail line by line, and what has happened in the game since."""
     given, slug = outbox.details(rows.mail), rows.game.slug if rows.game else ""
     since: list[record.Entry] = []
     seated = rows.seat is not None and rows.seat.status == SeatStatus.SEATED
-    if seated and rows.seat and rows.game and rows.mail.seq and not rows.game.quarantine:
-        since = _entries(session, rows.game, rows.seat.seat, rows.mail.seq - 1)
+    if seated and rows.seat and rows.table and rows.mail.seq and not rows.table.game.quarantine:
+        since = _entries(rows.table, rows.seat.seat, rows.mail.seq - 1)
     return {
         "results": [
             line | {"text": one_line(line["text"]), "why": _refusal_text(line, slug)}
@@ -497,14 +496,10 @@ def _refusal_text(given: Mapping[str, Any], slug: str = "") -> str:
     return one_line(sentence % places if places else sentence)
 
 
-def _entries(
-    session: Session, game: AnyGame, seat: int | None, after: int, upto: int | None = None
-) -> list[record.Entry]:
+def _entries(table: Table, seat: int | None, after: int, upto: int | None = None) -> list[record.Entry]:
     """Return a stretch of the log as this seat may see it."""
     viewer = PUBLIC if seat is None else seat
-    return [
-        _in_one_line(entry) for entry in history.entries_for(session, game, viewer, after=after, upto=upto)
-    ]
+    return [_in_one_line(entry) for entry in history.entries_for(table, viewer, after=after, upto=upto)]
 
 
 def _in_one_line(entry: record.Entry) -> record.Entry:

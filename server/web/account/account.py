@@ -24,7 +24,8 @@ from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus
+from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, SeatStatus
+from server.store.statements import LinkRow
 from server.validation import whole_number
 from server.web import locale, submissions
 from server.web.http import GAME_ID, browser, csrf, limiter, unknown_link
@@ -106,7 +107,7 @@ def confirm_sign_in(token: str) -> ResponseReturnValue:
         return render_template("account/redeem.html", token=token, person=person, done=not usable)
 
 
-def _has_signed_in(session: Session, link: Link) -> bool:
+def _has_signed_in(session: Session, link: LinkRow) -> bool:
     """Whether a link was used and its person is signed in to this browser."""
     me = login.signed_in(session) if link.used_at is not None and link.revoked_at is None else None
     return me is not None and me.id == link.person_id
@@ -184,8 +185,7 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
 
 def _feed(session: Session, me: Person) -> str | None:
     """Return the URL of their feeds without its extension, if they have created one."""
-    live = (Link.person_id == me.id, Link.purpose == LinkPurpose.FEED, Link.revoked_at.is_(None))
-    link = session.scalar(select(Link).where(*live).order_by(Link.id.desc()).limit(1))
+    link = links.existing(session, LinkPurpose.FEED, me.id, None)
     return links.url(link) if link else None
 
 
@@ -492,7 +492,7 @@ def change_address() -> ResponseReturnValue:
                 return _change_page(refusal)
         case _:
             flask.abort(400)
-    return flask.redirect(url_for(".show"), 303)
+    return flask.redirect(url_for(".change_form"), 303)
 
 
 @blueprint.get("/c/<token>")

@@ -23,7 +23,8 @@ from server.mail.text import one_line
 from server.play import turns
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Turn
+from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, SeatStatus
+from server.store.statements import GAME, GameRow, LinkRow, TurnRow
 
 blueprint = Blueprint("feeds", __name__)
 
@@ -45,7 +46,7 @@ class FeedItem:
         due: their deadline, if they are to move and their clock runs.
     """
 
-    game: Game
+    game: GameRow
     mark: str
     updated: datetime
     awaited: bool
@@ -112,7 +113,7 @@ def atom(token: str) -> Response:
     return _feed_response(page.encode(), "application/atom+xml")
 
 
-def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
+def _open_feed(session: Session, token: str) -> tuple[LinkRow, Sequence[FeedItem]]:
     """Return the link of a feed and its items; 404 for any other token, without a reason."""
     link = links.find(session, LinkPurpose.FEED, token, utc_now())
     if link is None:
@@ -129,19 +130,20 @@ def _games(session: Session, person_id: int, now: datetime) -> Sequence[FeedItem
     )
     due_first = case((Game.id.in_(open_turns), 0), else_=1)
     query = (
-        select(Game)
-        .join(Seat, Seat.game_id == Game.id)
+        select(*GAME)
+        .join_from(Game, Seat, Seat.game_id == Game.id)
         .where(
             Seat.person_id == person_id, Seat.status == SeatStatus.SEATED, alive, Game.quarantine.is_(None)
         )
         .order_by(due_first, Game.started_at.desc(), Game.id)
         .limit(max(MOST_GAMES, len(open_turns)))
     )
-    found = [_feed_item(session, game, open_turns.get(game.id)) for game in session.scalars(query).unique()]
+    games = [GameRow(*row) for row in session.execute(query)]
+    found = [_feed_item(session, game, open_turns.get(game.id)) for game in games]
     return sorted(found, key=lambda item: item.updated, reverse=True)
 
 
-def _feed_item(session: Session, game: Game, turn: Turn | None) -> FeedItem:
+def _feed_item(session: Session, game: GameRow, turn: TurnRow | None) -> FeedItem:
     if turn is not None:
         times = turns.times(session, game, turn)
         return FeedItem(game, f"turn-{turn.opened_seq}", turn.opened_at, True, times.due if times else None)

@@ -22,15 +22,15 @@ from byzanz.rules import PUBLIC, Viewer
 from server import play
 from server.community import talk
 from server.community.talk import public_id
-from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
+from server.errors import BadRequest, NoSuchOrder, NotRunning, Refused
 from server.i18n import N_
 from server.lobby import rematch
 from server.play import history, positions, standing_orders, turns
-from server.play.game import load
+from server.play.game import Table, load
 from server.play.positions import Broken, Position, on_hold
 from server.store import engine, links, processes
-from server.store.models import Game, GameStatus
-from server.store.statements import AnyGame
+from server.store.models import GameStatus
+from server.store.statements import GameRow
 from server.validation import excerpt
 from server.web import http, locale
 from server.web.api import public, schema
@@ -214,7 +214,9 @@ def orders(token: Token) -> dict[str, Any]:
     with engine.reading() as session:
         access = opened_seat(session, token)
         _require_begun(access.game)
-        rows = standing_orders.of_seat(session, access.game.id, access.seat.seat)
+        table = load(session, access.game.id, engine.utc_now())
+        table.load_orders()
+        rows = standing_orders.of_seat(table, access.seat.seat)
         orders = [
             {
                 "id": row.number,
@@ -417,7 +419,7 @@ def seat_record(token: Token) -> Response:
     """Return the record as this seat may see it."""
     with engine.reading() as session:
         access = opened_seat(session, token)
-        return _record(session, access.game, access.seat.seat)
+        return _record(load(session, access.game.id, engine.utc_now()), access.seat.seat)
 
 
 @blueprint.get("/games/<game_id>/record")
@@ -427,10 +429,8 @@ def seat_record(token: Token) -> Response:
 def public_record(game_id: GameId) -> Response:
     """Return the record as the public may see it."""
     with engine.reading() as session:
-        game = session.get(Game, game_id) if re.fullmatch(GAME_ID, game_id) else None
-        if game is None:
-            raise NoSuchGame("There is no game with this ID. Check the link.")
-        return _record(session, game, PUBLIC)
+        known = game_id if re.fullmatch(GAME_ID, game_id) else ""
+        return _record(load(session, known, engine.utc_now()), PUBLIC)
 
 
 @blueprint.get("/openapi.json")
@@ -468,7 +468,6 @@ def body_of(model: type[B]) -> B:
 
 def _seat_state(session: Session, game_id: str, seat: int) -> dict[str, Any]:
     table = load(session, game_id, engine.utc_now())
-    assert table is not None
     game = table.game
     _require_begun(game)
     position = positions.current(table)
@@ -488,7 +487,7 @@ def _seat_state(session: Session, game_id: str, seat: int) -> dict[str, Any]:
     }
 
 
-def _require_begun(game: AnyGame) -> None:
+def _require_begun(game: GameRow) -> None:
     if game.started_at is None:
         raise NotRunning("The game has not begun.")
 
@@ -502,13 +501,13 @@ def legal_moves(position: Position, seat: int) -> list[str]:
 
 
 def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
-    game = session.get_one(Game, game_id)
-    return legal_moves(positions.load(session, game), seat) if game.status == GameStatus.RUNNING else []
+    table = load(session, game_id, engine.utc_now())
+    return legal_moves(positions.current(table), seat) if table.game.status == GameStatus.RUNNING else []
 
 
-def _record(session: Session, game: AnyGame, viewer: Viewer) -> Response:
-    _require_begun(game)
-    text = record.write(history.record_for(session, game, viewer))
+def _record(table: Table, viewer: Viewer) -> Response:
+    _require_begun(table.game)
+    text = record.write(history.record_for(table, viewer))
     return Response(text, mimetype="application/jsonl")
 
 

@@ -23,11 +23,12 @@ from server.community.talk import Said
 from server.config import zones
 from server.errors import BadRequest
 from server.play import history, names, positions, standing_orders
+from server.play.game import Table
 from server.play.history import Timeline, Told
 from server.store import log
 from server.store.engine import parse_stamp
-from server.store.models import GameStatus, StandingOrder
-from server.store.statements import AnyGame
+from server.store.models import GameStatus
+from server.store.statements import GameRow, OrderRow
 from server.validation import whole_number
 
 PAGE_SIZE = 100
@@ -61,15 +62,15 @@ class HistoryLine:
 
 
 def lines(
-    session: Session, game: AnyGame, viewer: Viewer, zone: str, *, after: int = 0, upto: int | None = None
+    table: Table, viewer: Viewer, zone: str, *, after: int = 0, upto: int | None = None
 ) -> list[HistoryLine]:
     """Return the entries with `after` < seq ≤ `upto`, as this viewer may see them.
 
     Args:
         zone: the IANA name of the reader's time zone.
     """
-    seen = history.entries_for(session, game, viewer, after=after, upto=upto)
-    return lines_of(seen, log.voids(session, game.id), zone)
+    seen = history.entries_for(table, viewer, after=after, upto=upto)
+    return lines_of(seen, log.voids(table.session, table.game.id), zone)
 
 
 def lines_of(
@@ -129,9 +130,9 @@ def short(at: datetime, zone: str) -> str:
     return text
 
 
-def names_of(session: Session, game: AnyGame) -> tuple[str, ...]:
+def names_of(table: Table) -> tuple[str, ...]:
     """Return the names at the table as anybody may read them, by seat."""
-    return names.at_table(game, positions.seats_of(session, game.id), PUBLIC)
+    return names.at_table(table.game, table.seats, PUBLIC)
 
 
 class Part(NamedTuple):
@@ -149,8 +150,7 @@ class Part(NamedTuple):
 
 
 def page_context(
-    session: Session,
-    game: AnyGame,
+    table: Table,
     viewer: Viewer,
     zone: str,
     query: Mapping[str, str],
@@ -169,18 +169,19 @@ def page_context(
     Raises:
         BadRequest: `at` or `before` is not an entry of this game.
     """
+    game = table.game
     at = _seq(query, "at", game.head)
     before = _seq(query, "before", game.head + 1)
-    moments = history.load(session, game, viewer, last)
+    moments = history.load(table, viewer, last)
     openings = moments.openings()
-    called = names_of(session, game)
+    called = names_of(table)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
     others = _other_viewers(moments.viewer, len(called))
     known = {"as": map(str, others), "seat": map(str, range(len(called))), "cause": [*Cause], "part": stages}
     chosen = {name: _choice(query.get(name, ""), values) for name, values in known.items()}
     filtered = _filtered(moments, chosen)
     first, end = _page(filtered, at, before)
-    voids = log.voids(session, game.id)
+    voids = log.voids(table.session, game.id)
     lines = _lines(moments, filtered[first:end], voids, zone)
     around = _lines(moments, moments.entries[max(0, at - 2) : at + 1], voids, zone) if at is not None else []
     whole = len(filtered) == len(moments.entries)
@@ -194,7 +195,7 @@ def page_context(
         "around": {line.entry.seq: line for line in around},
         "view": _view(moments, at, others, chosen["as"]) if at is not None else None,
         "others": others,
-        "orders_then": _orders_at(session, game, at) if at is not None and not chosen["as"] else [],
+        "orders_then": _orders_at(table, at) if at is not None and not chosen["as"] else [],
         "until": parse_stamp(filtered[end].at) if end < len(filtered) else None,
         "earlier": filtered[first].seq if first else None,
         "later": filtered[min(end + PAGE_SIZE, len(filtered)) - 1].seq + 1 if end < len(filtered) else None,
@@ -287,11 +288,11 @@ def jumps(openings: Mapping[Heading, int]) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-def _orders_at(session: Session, game: AnyGame, at: int) -> Collection[StandingOrder]:
+def _orders_at(table: Table, at: int) -> Collection[OrderRow]:
     """Return the sealed orders that were active after an entry; they are hidden until the game is over."""
-    if game.status != GameStatus.OVER:
+    if table.game.status != GameStatus.OVER:
         return []
-    left = standing_orders.of_game(session, game.id)
+    left = standing_orders.of_game(table.session, table.game.id)
     return [row for row in left if row.left_seq <= at and (row.ended_seq is None or at < row.ended_seq)]
 
 
@@ -328,7 +329,7 @@ class WordLine:
     when: str
 
 
-def talk_lines(session: Session, game: AnyGame, reader_id: int, zone: str) -> list[WordLine]:
+def talk_lines(session: Session, game: GameRow, reader_id: int, zone: str) -> list[WordLine]:
     """Return what the reader of a seat's history may read, oldest first; nothing in a game without talk."""
     return [] if game.trial else dated(talk.words(session, game, reader_id), zone)
 

@@ -20,8 +20,8 @@ from server.mail import causes
 from server.store import facts
 from server.store.engine import utc_now
 from server.store.facts import Fact
-from server.store.models import Game, IncomingMail, Mail, MailStatus, Person
-from server.store.statements import AnySeat
+from server.store.models import IncomingMail, Mail, MailStatus, Person
+from server.store.statements import GameRow, SeatRow
 from server.web.game.history import HistoryLine
 
 # ---- what mail servers answered ----
@@ -146,7 +146,7 @@ class MailLogItem:
     due: str = ""
 
 
-def of_seat(session: Session, seat: AnySeat, zone: str) -> list[MailLogItem]:
+def of_seat(session: Session, seat: SeatRow, zone: str) -> list[MailLogItem]:
     """Return the mails that concern the current player of a seat, by time."""
     if seat.person_id is None:
         return []
@@ -159,7 +159,7 @@ def of_seat(session: Session, seat: AnySeat, zone: str) -> list[MailLogItem]:
     return sorted(found, key=lambda item: item.at)
 
 
-def of_game(session: Session, game: Game, zone: str, player_id: int | None = None) -> list[MailLogItem]:
+def of_game(session: Session, game: GameRow, zone: str, player_id: int | None = None) -> list[MailLogItem]:
     """Return all mails about a game, for moderators, by time.
 
     Args:

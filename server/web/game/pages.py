@@ -18,7 +18,7 @@ from flask import Blueprint, Flask, Response, render_template, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy import select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from byzanz.games import AnyRules
 from byzanz.rules import ALL, PUBLIC, Viewer
@@ -31,11 +31,12 @@ from server.errors import Refused
 from server.lobby import rematch
 from server.play import autopilot, positions, standing_orders, turns
 from server.play import history as play_history
+from server.play.game import Table, load
 from server.play.positions import why_on_hold
 from server.store import links, log
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Rematch
-from server.store.statements import AnyGame
+from server.store.statements import GAME, GameRow, split
 from server.web.game import charts, history, mail_log
 from server.web.game.charts import short_names
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
@@ -84,14 +85,14 @@ def init_app(app: Flask) -> None:
     app.extensions["kept_pages"] = Pages()
 
 
-def may_keep(game: Game) -> bool:
+def may_keep(game: GameRow) -> bool:
     """Whether this game is over, and this visitor gets the page that everyone else gets."""
     request = flask.request
     plain = request.method == "GET" and not request.query_string and not flask.session
     return plain and game.status == GameStatus.OVER
 
 
-def response(game: Game, following: Game | None, render: Callable[[], str]) -> Response:
+def response(game: GameRow, following: GameRow | None, render: Callable[[], str]) -> Response:
     """Return the page of a game for which `may_keep` holds.
 
     Args:
@@ -125,23 +126,25 @@ def show(game_id: str) -> ResponseReturnValue:
             return _no_game()
         if may_keep(found):
             public = following if following and following.listed else None
-            return response(found, public, lambda: _page(session, found, public))
-        return _page(session, found, following)
+            return response(found, public, lambda: _page(session, game_id, public))
+        return _page(session, game_id, following)
 
 
-def _page(session: Session, game: Game, following: Game | None) -> str:
+def _page(session: Session, game_id: str, following: GameRow | None) -> str:
+    table = load(session, game_id, utc_now())
+    game = table.game
     context = {
         "game": game,
-        "seats": positions.seats_of(session, game.id),
-        "names": history.names_of(session, game),
+        "seats": table.seats,
+        "names": history.names_of(table),
         "zone": _zone(session, game),
         "view": None,
         "due": {},
     }
     if game.status in (GameStatus.RUNNING, GameStatus.OVER):
-        context |= _running_context(session, game)
+        context |= _running_context(table)
     if game.status == GameStatus.OVER:
-        context |= _again_context(session, game, following)
+        context |= _again_context(table, following)
     return render_template("game/game.html", **context)
 
 
@@ -150,12 +153,13 @@ def _page(session: Session, game: Game, following: Game | None) -> str:
 def public_history(game_id: str) -> ResponseReturnValue:
     """Show the history as the public may see it."""
     with reading() as session:
-        found = _game(session, game_id)
+        found, _following = _game_and_next(session, game_id)
         if found is None or found.status not in (GameStatus.RUNNING, GameStatus.OVER):
             return _no_game()
+        table = load(session, game_id, utc_now())
         here = url_for(".public_history", game_id=game_id)
-        zone = _zone(session, found)
-        return _history(session, found, PUBLIC, zone, here, url_for(".show", game_id=game_id))
+        zone = _zone(session, table.game)
+        return _history(table, PUBLIC, zone, here, url_for(".show", game_id=game_id))
 
 
 @blueprint.get("/t/<token>/history")
@@ -163,34 +167,35 @@ def seat_history(token: str) -> ResponseReturnValue:
     """Show the history as this seat may see it."""
     with reading() as session:
         access = seat_access(session, token)
-        if access.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
+        table = load(session, access.game.id, utc_now())
+        if table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
             return _no_game()
         zone = zone_of(access.seat.person, access.game)
         here = url_for(".seat_history", token=token)
         back = url_for("turn.show", token=token)
         own = mail_log.of_seat(session, access.seat, zone)
         said = history.talk_lines(session, access.game, access.link.person_id, zone)
-        return _history(session, access.game, access.seat.seat, zone, here, back, own, said, token)
+        return _history(table, access.seat.seat, zone, here, back, own, said, token)
 
 
-def _zone(session: Session, game: Game) -> str:
+def _zone(session: Session, game: GameRow) -> str:
     """Return the time zone of the signed-in reader, or of the table."""
     return zone_of(login.signed_in(session), game)
 
 
-def _game(session: Session, game_id: str) -> Game | None:
-    """Return the game, unless it is not confirmed yet."""
-    found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-    return found if found and found.status != GameStatus.ASKED else None
+_following = Game.__table__.alias("following")
 
 
-def _game_and_next(session: Session, game_id: str) -> tuple[Game | None, Game | None]:
-    """Return the game as `_game` does, and the one that follows it, with one statement."""
-    following = aliased(Game)
-    query = select(Game, following).outerjoin(Rematch, Rematch.after_id == Game.id)
-    query = query.outerjoin(following, following.id == Rematch.game_id).where(Game.id == game_id)
-    found = session.execute(query).first() if GAME_ID.fullmatch(game_id) else None
-    return (found[0], found[1]) if found and found[0].status != GameStatus.ASKED else (None, None)
+def _game_and_next(session: Session, game_id: str) -> tuple[GameRow | None, GameRow | None]:
+    """Return the game, unless it is not confirmed yet, and the one that follows it, with one statement."""
+    query = select(*GAME, *(_following.c[str(column.key)] for column in GAME))
+    query = query.outerjoin_from(Game, Rematch, Rematch.after_id == Game.id)
+    query = query.outerjoin(_following, _following.c.id == Rematch.game_id)
+    found = session.execute(query.where(Game.id == game_id)).first() if GAME_ID.fullmatch(game_id) else None
+    game, after = split(found, GameRow, GameRow) if found else (None, None)
+    if game is None or game.status == GameStatus.ASKED:
+        return None, None
+    return game, after if after.id is not None else None
 
 
 def _no_game() -> tuple[str, int]:
@@ -202,8 +207,7 @@ def _no_game() -> tuple[str, int]:
 
 
 def _history(
-    session: Session,
-    game: AnyGame,
+    table: Table,
     viewer: Viewer,
     zone: str,
     here: str,
@@ -212,11 +216,11 @@ def _history(
     said: Sequence[history.WordLine] = (),
     token: str | None = None,
 ) -> ResponseReturnValue:
-    if game.quarantine:
-        raise why_on_hold(game.quarantine)
+    if table.game.quarantine:
+        raise why_on_hold(table.game.quarantine)
     try:
-        query = {"at": str(game.head), **flask.request.args.to_dict()}
-        context = history.page_context(session, game, viewer, zone, query, here)
+        query = {"at": str(table.game.head), **flask.request.args.to_dict()}
+        context = history.page_context(table, viewer, zone, query, here)
     except Refused as error:
         return error_page(400, _("Entry not found"), refusal_text(error), back=here)
     beside = mail_log.by_entry(context, items)
@@ -225,26 +229,28 @@ def _history(
     return render_template("game/history.html", back=back, beside=beside, me=me, token=token, **context)
 
 
-def _running_context(session: Session, game: Game) -> dict[str, object]:
+def _running_context(table: Table) -> dict[str, object]:
     """Return the context for the table of a running game, or the result of a finished one."""
+    game = table.game
     if game.quarantine:
         raise why_on_hold(game.quarantine)
     if game.status == GameStatus.OVER:
-        return _finished_context(session, game)
-    position = positions.load(session, game)
+        return _finished_context(table)
+    position = positions.current(table)
     view = position.view(PUBLIC)
-    entries = play_history.entries_for(session, game, PUBLIC, after=game.head - LATEST)
+    entries = play_history.entries_for(table, PUBLIC, after=game.head - LATEST)
     told = play_history.told(position, entries)
-    open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
         "view": view,
         "told": told,
-        "lines": history.lines_of(entries, log.voids_in(entries), _zone(session, game), told),
+        "lines": history.lines_of(entries, log.voids_in(entries), _zone(table.session, game), told),
         "latest": [entry for entry, _followed in told[-1:]],
         "trial": _trial(position) if login.current_session() is None else None,
-        "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
+        "due": {
+            seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited
+        },
         "now": utc_now(),
-        "unattended": autopilot.is_unattended(session, game),
+        "unattended": autopilot.is_unattended(table),
     }
 
 
@@ -253,11 +259,12 @@ def _trial(position: positions.Position) -> AnyRules | None:
     return next((rules for rules in config.offered_games() if rules.slug == position.rules.slug), None)
 
 
-def _finished_context(session: Session, game: Game) -> dict[str, object]:
+def _finished_context(table: Table) -> dict[str, object]:
     """Return the context of a finished game: its table, result, highlights, charts and revealed orders."""
-    moments = play_history.load(session, game, ALL)
+    session, game = table.session, table.game
+    moments = play_history.load(table, ALL)
     result, me = json.loads(game.result or "null"), login.signed_in(session)
-    short = short_names(history.names_of(session, game))
+    short = short_names(history.names_of(table))
     return {
         "view": moments.view(game.head),
         "result": result,
@@ -272,21 +279,22 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
     }
 
 
-def _again_context(session: Session, game: Game, following: Game | None) -> dict[str, object]:
+def _again_context(table: Table, following: GameRow | None) -> dict[str, object]:
     """Return the reader's seat, the next game, and what its makers need: the signed-in player and the organiser."""
+    session, game = table.session, table.game
     me = login.signed_in(session)
-    seats = positions.seats_of(session, game.id) if me and not game.trial else ()
+    seats = table.seats if me and not game.trial else ()
     own = next((seat for seat in seats if me and seat.person_id == me.id), None)
     found: dict[str, object] = {"following": following if following and (own or following.listed) else None}
     found["reader"] = own.seat if own else None
     if me and own and not own.left:
         found["token"] = _token(session, LinkPurpose.SEAT, me.id, game)
-    if me and game.organiser_id == me.id and rematch.may_keep_going(session, game, utc_now()):
+    if me and game.organiser_id == me.id and rematch.may_keep_going(table, utc_now()):
         found["keeping"] = _token(session, LinkPurpose.ORGANISE, me.id, game)
     return found
 
 
-def _token(session: Session, purpose: LinkPurpose, person_id: int, game: Game) -> str | None:
+def _token(session: Session, purpose: LinkPurpose, person_id: int, game: GameRow) -> str | None:
     """Return the token of a link that the signed-in person has; a GET request creates none."""
     link = links.existing(session, purpose, person_id, game.id)
     return links.token(link) if link else None

@@ -20,8 +20,9 @@ from server.accounts import login
 from server.errors import NoSuchGame, Refused
 from server.i18n.characters import shown
 from server.play import history
+from server.play.game import load
 from server.play.positions import why_on_hold
-from server.store.engine import reading
+from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Seat, SeatStatus
 from server.web.http import GAME_ID, costly, error_page, limiter
 
@@ -97,21 +98,21 @@ def upload() -> str | tuple[str, int]:
 def game(game_id: str) -> str:
     """Check a finished game of this server from its log."""
     with reading() as session:
-        found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-        if found is None or found.status not in (GameStatus.RUNNING, GameStatus.OVER):
+        table = load(session, game_id if GAME_ID.fullmatch(game_id) else "", utc_now())
+        if table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
             raise NoSuchGame("There is no game with this ID. Check the link.")
-        if found.quarantine:
-            raise why_on_hold(found.quarantine)
-        if found.status != GameStatus.OVER:
+        if table.game.quarantine:
+            raise why_on_hold(table.game.quarantine)
+        if table.game.status != GameStatus.OVER:
             raise NotOver(
                 "This game is still in progress. When it is over, the server’s secret is revealed and the deal can be "
                 "verified here. Until then, the game’s page shows the commitment."
             )
-        full_record = history.record_for(session, found, PUBLIC)
+        full_record = history.record_for(table, PUBLIC)
         return render_template(
             "game/verified.html",
             checked=[CheckedRecord(full_record, record.examine(full_record))],
-            game=found,
+            game=table.game,
             mailed=None,
         )
 

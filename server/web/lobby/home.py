@@ -30,6 +30,7 @@ from server.play.turns import Times
 from server.store import links, log, outbox
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Link, LinkPurpose, Person, Seat, SeatStatus, Standing, Turn
+from server.store.statements import GAME, SEAT, TURN, GameRow, LinkRow, SeatRow, TurnRow
 from server.web.http import csrf, error_page, limiter
 
 blueprint = Blueprint("home", __name__)
@@ -59,8 +60,8 @@ class OwnGame:
         seated, size: seats that are taken, and all of them.
     """
 
-    game: Game
-    seat: Seat | None
+    game: GameRow
+    seat: SeatRow | None
     others: Sequence[str]
     to_move: Sequence[str]
     awaited: bool
@@ -91,12 +92,15 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
     """Return their unfinished games, the most urgent first."""
     held = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != SeatStatus.DECLINED)
     ids = select(Game.id).where((Game.organiser_id == me.id) | Game.id.in_(held), Game.status.in_(ALIVE))
-    games = session.scalars(select(Game).where(Game.id.in_(ids)).order_by(Game.created_at.desc())).unique()
-    seats: dict[str, list[Seat]] = defaultdict(list)
-    for seat in session.scalars(select(Seat).where(Seat.game_id.in_(ids)).order_by(Seat.seat)):
+    theirs = select(*GAME).where(Game.id.in_(ids)).order_by(Game.created_at.desc())
+    games = [GameRow(*row) for row in session.execute(theirs)]
+    seats: dict[str, list[SeatRow]] = defaultdict(list)
+    for row in session.execute(select(*SEAT).where(Seat.game_id.in_(ids)).order_by(Seat.seat)):
+        seat = SeatRow(*row)
         seats[seat.game_id].append(seat)
-    asked: dict[str, dict[int, Turn]] = defaultdict(dict)
-    for turn in session.scalars(select(Turn).where(Turn.game_id.in_(ids))):
+    asked: dict[str, dict[int, TurnRow]] = defaultdict(dict)
+    for row in session.execute(select(*TURN).where(Turn.game_id.in_(ids))):
+        turn = TurnRow(*row)
         asked[turn.game_id][turn.seat] = turn
     started = [turn.started_at for each in asked.values() for turn in each.values() if turn.started_at]
     stops = turns.outages(session, min(started)) if started else []
@@ -158,7 +162,7 @@ def finished_games(session: Session, me: Person) -> Sequence[Row[Game, int | Non
 
 
 def _entry_url(
-    me: Person, game: Game, seat: Seat | None, live: Mapping[tuple[str | None, str], Link]
+    me: Person, game: GameRow, seat: SeatRow | None, live: Mapping[tuple[str | None, str], LinkRow]
 ) -> str | None:
     """Return the URL by which a person enters a game; None for an invitation that has not been sent yet.
 
@@ -187,19 +191,13 @@ def _entry_url(
     return url_for("game.show", game_id=game.id) if playing else None
 
 
-def _live_links(session: Session, me: Person) -> Mapping[tuple[str | None, str], Link]:
+def _live_links(session: Session, me: Person) -> Mapping[tuple[str | None, str], LinkRow]:
     """Return the newest of the existing live links to each of these games, by purpose; a GET request creates none."""
-    query = (
-        select(Link)
-        .join(Game, Game.id == Link.game_id)
-        .where(
-            Link.person_id == me.id,
-            Link.purpose.in_((LinkPurpose.SEAT, LinkPurpose.ORGANISE, LinkPurpose.INVITE)),
-        )
-        .where(Link.revoked_at.is_(None), Link.expires_at.is_(None), Game.status.in_(ALIVE))
-        .order_by(Link.id)
-    )
-    return {(link.game_id, link.purpose): link for link in session.scalars(query)}
+    purposes = Link.purpose.in_((LinkPurpose.SEAT, LinkPurpose.ORGANISE, LinkPurpose.INVITE))
+    live = (Link.person_id == me.id, purposes, Link.revoked_at.is_(None), Link.expires_at.is_(None))
+    alive = (Game.id == Link.game_id, Game.status.in_(ALIVE))
+    newest_first = links.select_rows(session, *live, *alive)
+    return {(link.game_id, link.purpose): link for link in reversed(newest_first)}
 
 
 # ---- the home page, the rules, and fresh links for dead ones ----

@@ -25,9 +25,11 @@ from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name
 from server.mail import subscriptions
 from server.play import history, lengths, names, positions
+from server.play.game import load
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, GameStatus, Link, LinkPurpose, Mail, Person, Seat, SeatStatus
+from server.store.models import Game, GameStatus, LinkPurpose, Mail, Person, SeatStatus
+from server.store.statements import GameRow, SeatRow
 from server.web.http import GAME_ID, csrf, limiter, note_presence, unknown_link
 from server.web.lobby import new_game
 
@@ -43,21 +45,23 @@ def invitation(token: str) -> ResponseReturnValue:
 def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         found = invitations.invitation(session, token, utc_now()) or unknown_link(token)
-        form = flask.request.form
+        form, table = flask.request.form, load(session, found.game.id, utc_now())
+        reader = found.seat.seat if found.seat else PUBLIC
+        host = table.person(table.game.organiser_id)
         page = render_template(
             "lobby/invitation.html",
             token=token,
             game=found.game,
             seat=found.seat,
-            seats=(seats := positions.seats_of(session, found.game.id)),
-            reader=(reader := found.seat.seat if found.seat else PUBLIC),
-            fixed=history.fixed_cuts(found.game, seats, reader),
-            shown=shown_of(session, seats),
-            organiser=(host := session.get(Person, found.game.organiser_id or 0)),
-            organiser_name=names.of_person(found.game, seats, host, reader),
+            seats=table.seats,
+            reader=reader,
+            fixed=history.fixed_cuts(table.game, table.seats, reader),
+            shown=shown_of(session, table.seats),
+            organiser=host,
+            organiser_name=names.of_person(table.game, table.seats, host, reader),
             title=games.title_of(found.game.slug),
             follows=rematch.game_before(session, found.game.id) is not None,
-            length=lengths.estimate(session, found.game, seats),
+            length=lengths.estimate(session, table.game, table.seats),
             name=form.get("name", _offered_name(found)),
             me=found.person,
             has_hours=lobby_settings.has_hours(found.person),
@@ -70,7 +74,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
     return page, refusal.status if refusal else 200
 
 
-def shown_of(session: Session, seats: Sequence[Seat]) -> dict[int, reliability.Shown]:
+def shown_of(session: Session, seats: Sequence[SeatRow]) -> dict[int, reliability.Shown]:
     """Return how those who are seated answer, by person."""
     seated = [
         seat.person_id for seat in seats if seat.status == SeatStatus.SEATED and seat.person_id is not None
@@ -82,7 +86,7 @@ def _offered_name(found: invitations.Invitation) -> str:
     """Return the name that an invited person has used before, else the one the organiser gave them."""
     if found.seat is None or has_name(found.person):
         return found.person.name
-    return names.of(found.game, found.seat, found.seat.seat)
+    return names.of(GameRow.of(found.game), found.seat, found.seat.seat)
 
 
 @blueprint.post("/i/<token>")
@@ -123,8 +127,7 @@ def seat_url(session: Session, person_id: int | None, game_id: str) -> str | Non
     game = session.get_one(Game, game_id)
     if game.status != GameStatus.RUNNING:
         return None
-    filters = (Link.purpose == LinkPurpose.SEAT, Link.person_id == person_id, Link.game_id == game_id)
-    link = session.scalar(select(Link).where(*filters, Link.revoked_at.is_(None)).limit(1))
+    link = None if person_id is None else links.existing(session, LinkPurpose.SEAT, person_id, game_id)
     return links.url(link) if link else None
 
 
@@ -166,8 +169,9 @@ def organise(token: str) -> ResponseReturnValue:
 def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         game = invitations.organised_game(session, token, utc_now()) or unknown_link(token)
-        seats = positions.seats_of(session, game.id)
-        rules, form = positions.rules_of(game), flask.request.form
+        table = load(session, game.id, utc_now())
+        seats = table.seats
+        rules, form = positions.rules_of(table.game), flask.request.form
         host = session.get_one(Person, game.organiser_id)
         own = next((seat for seat in seats if seat.person_id == game.organiser_id), None)
         reminded = flask.request.args.get("reminded", "")
@@ -178,7 +182,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             seats=seats,
             reader=names.ORGANISER,
-            fixed=history.fixed_cuts(game, seats, names.ORGANISER),
+            fixed=history.fixed_cuts(table.game, seats, names.ORGANISER),
             shown=shown_of(session, seats),
             own=own,
             mails=_mails(session, game),
@@ -189,17 +193,17 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             remindable=utc_now() - invitations.REMINDER_INTERVAL,
             title=rules.title,
             rules=rules,
-            length=lengths.estimate(session, game, seats),
+            length=lengths.estimate(session, table.game, seats),
             me=host,
             has_hours=lobby_settings.has_hours(host),
             hours=form or {"time_zone": game.time_zone},
             zone=zone_of(host, game),
             zones=validation.time_zones(),
             invitation=_own_invitation(session, game) if own and own.status == SeatStatus.INVITED else None,
-            may_keep_going=rematch.may_keep_going(session, game, utc_now()),
+            may_keep_going=rematch.may_keep_going(table, utc_now()),
             may_start=sum(seat.status == SeatStatus.SEATED for seat in seats) in rules.seats,
             bots=tuple(BOTS),
-            vacancies=open_tables.vacancies(session, game, by_player=False),
+            vacancies=open_tables.vacancies(table, by_player=False),
             now=utc_now(),
             name=form.get("name", notify.requested_name(session, game)),
             message=form.get("message", game.message),
@@ -364,7 +368,8 @@ def _listed_game(session: Session, game_id: str) -> Game:
 def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         game = _listed_game(session, game_id)
-        seats = positions.seats_of(session, game.id)
+        table = load(session, game.id, utc_now())
+        seats = table.seats
         me = login.signed_in(session)
         if me is not None and blocks.at_table(session, game, me.id):  # as if all seats were taken
             seats = [seat for seat in seats if seat.status != SeatStatus.FREE]
@@ -374,14 +379,14 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             seats=seats,
             reader=(reader := names.reader_of(seats, me.id if me else None)),
-            fixed=history.fixed_cuts(game, seats, reader),
+            fixed=history.fixed_cuts(table.game, seats, reader),
             shown=shown_of(session, seats),
             me=me,
             is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
             free=sum(seat.status == SeatStatus.FREE for seat in seats)
             if game.status == GameStatus.INVITING
             else 0,
-            length=lengths.estimate(session, game, seats),
+            length=lengths.estimate(session, table.game, seats),
             title=games.title_of(game.slug),
             name=form.get("name", me.name if me else ""),
             has_hours=me is not None and lobby_settings.has_hours(me),

@@ -24,6 +24,7 @@ from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
 from server.store.models import Game, GameSettings, Person, Seat
+from server.store.statements import GameRow
 from server.validation import LONGEST_NAME, Guest
 from server.web import submissions
 from server.web.http import csrf, limiter, seat_access
@@ -213,7 +214,7 @@ def group_of(session: Session, access: SeatAccess) -> Group:
     bots = [seat.bot for seat in seats if seat.bot]
     chosen = GameSettings.of(game)
     fields = fields_of(chosen) | _fields_of_group(game, seats, host.id, len(seats) - len(ready), bots)
-    named = names.at_table(game, seats, access.seat.seat)
+    named = names.at_table(GameRow.of(game), seats, access.seat.seat)
     return Group(links.token(access.link), host, others, named, complete, fields, bots, chosen)
 
 
@@ -223,7 +224,9 @@ def _fields_of_group(
     """Return what the form says beside the settings; seats of missing people are free if all can see the table."""
     fields = {
         "title": rematch.next_name(game.name, LONGEST_NAME),
-        "name": next(names.of(game, seat, seat.seat) for seat in seats if seat.person_id == host_id),
+        "name": next(
+            names.of(GameRow.of(game), seat, seat.seat) for seat in seats if seat.person_id == host_id
+        ),
         "plays": "yes",
         "bots": str(len(bots)),
         "free": str(missing if game.listed else 0),

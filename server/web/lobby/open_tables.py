@@ -21,10 +21,12 @@ from server.lobby import open_tables
 from server.lobby.open_tables import Wanted
 from server.mail import subscriptions
 from server.play import names, positions
+from server.play.game import load
 from server.play.positions import Broken
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Person, SeatStatus
+from server.store.statements import GameRow
 from server.web.http import GAME_ID, costly, csrf, limiter, unknown_link
 
 blueprint = Blueprint("open_tables", __name__)
@@ -58,7 +60,7 @@ def _page(which: Wanted, refusal: Refused | None) -> str:
             tables=found,
             trust=reliability.shown(session, {each for each in people if each is not None}),
             offered=offered,
-            views={each.game.id: public_view(session, each.game) for each in offered},
+            views={each.game.id: public_view(session, each.game.id) for each in offered},
             wishes=open_tables.of_person(session, me.id) if me else (),
             most_wishes=open_tables.MOST,
             now=utc_now(),
@@ -76,10 +78,11 @@ def _page(which: Wanted, refusal: Refused | None) -> str:
         )
 
 
-def public_view(session: Session, game: Game) -> Any:
+def public_view(session: Session, game_id: str) -> Any:
     """Return the table of a running game as everybody sees it; None if its log does not replay."""
+    table = load(session, game_id, utc_now())
     try:
-        return positions.load(session, game).view(PUBLIC)
+        return positions.current(table).view(PUBLIC)
     except Broken:
         return None
 
@@ -214,8 +217,8 @@ def _offer_page(game_id: str, number: int, refusal: Refused | None) -> ResponseR
             game_id=game_id,
             number=number,
             offer=open_tables.described(session, [found])[0] if found else None,
-            view=public_view(session, game) if found else None,
-            names=names.at_table(game, open_tables.seats_of(session, [game.id])[game.id], PUBLIC),
+            view=public_view(session, game.id) if found else None,
+            names=names.at_table(GameRow.of(game), open_tables.seats_of(session, [game.id])[game.id], PUBLIC),
             title=games.title_of(game.slug),
             me=me,
             now=utc_now(),

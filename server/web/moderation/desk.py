@@ -42,6 +42,7 @@ from server.store.models import (
     SeatStatus,
     Turn,
 )
+from server.store.statements import GameRow
 from server.validation import clean_address, whole_number
 from server.web.game import mail_log
 
@@ -481,7 +482,7 @@ def _names(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {game_id: [] for game_id in ids}
     query = select(Game, Seat).join(Seat, Seat.game_id == Game.id).where(Game.id.in_(found))
     for game, seat in session.execute(query.order_by(Seat.game_id, Seat.seat)).unique():
-        found[game.id].append(names.of(game, seat, names.MODERATOR))
+        found[game.id].append(names.of(GameRow.of(game), seat, names.MODERATOR))
     return found
 
 

@@ -18,15 +18,16 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from server import play, validation
 from server.accounts import login
 from server.community import reports
-from server.errors import Refused, Stale
+from server.errors import NoSuchGame, Refused, Stale
 from server.lobby import open_tables
-from server.play import autopilot, moderation, names, positions, powers, turns
-from server.play.game import tenures_of
+from server.play import autopilot, moderation, names, positions, powers
+from server.play.game import Table, load, tenures_of
 from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.play.powers import Asker
 from server.store import log
 from server.store.engine import parse_stamp, reading, utc_now
-from server.store.models import Entry, Game, MailStatus, ModeratorAction, Person, Seat
+from server.store.models import Entry, MailStatus, ModeratorAction, Person
+from server.store.statements import GameRow, SeatRow
 from server.validation import whole_number
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
@@ -93,7 +94,7 @@ def _switch(word: str) -> str:
     return word
 
 
-def voided_lines(session: Session, game: Game, words: Sequence[str], zone: str) -> list[history.HistoryLine]:
+def voided_lines(table: Table, words: Sequence[str], zone: str) -> list[history.HistoryLine]:
     """Return the entries that a void would take back, as the public sees them; none for other acts.
 
     Raises:
@@ -101,18 +102,18 @@ def voided_lines(session: Session, game: Game, words: Sequence[str], zone: str) 
     """
     if words[0] != "!void":
         return []
-    first = validation.whole_number(words[1], game.head, 1)
+    first = validation.whole_number(words[1], table.game.head, 1)
     if first is None:
         raise ActNotPossible(
             "Entry %(seq)s is not a player’s move that still counts.", seq=validation.excerpt(words[1])
         )
-    lines = history.lines(session, game, PUBLIC, zone, after=first - 1)
+    lines = history.lines(table, PUBLIC, zone, after=first - 1)
     if lines[0].voided or lines[0].act or lines[0].entry.seat is None:
         raise ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=first)
     return [line for line in lines if not line.voided and not line.act]
 
 
-def affected_seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
+def affected_seat(table: Table, words: Sequence[str]) -> SeatRow | None:
     """Return the seat that the act concerns, None if it concerns the table.
 
     Raises:
@@ -122,10 +123,9 @@ def affected_seat(session: Session, game: Game, words: Sequence[str]) -> Seat | 
         return None
     text = words[1]
     number = validation.whole_number(text, 99)
-    found = session.get(Seat, (game.id, number)) if number is not None else None
-    if found is None:
+    if number is None or number >= len(table.seats):
         raise InvalidAct("There is no seat %(seat)s in this game.", seat=validation.excerpt(text))
-    return found
+    return table.seats[number]
 
 
 # ---- the page ----
@@ -149,12 +149,14 @@ def _only_moderators() -> None:
     g.me = me
 
 
-def known_game(session: Session, game_id: str) -> Game:
+def known_game(session: Session, game_id: str) -> Table:
     """Return the game with this ID, or answer that there is no such page."""
-    game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-    if game is None:
+    if not GAME_ID.fullmatch(game_id):
         flask.abort(404)
-    return game
+    try:
+        return load(session, game_id, utc_now())
+    except NoSuchGame:
+        flask.abort(404)
 
 
 def is_warned() -> bool:
@@ -176,21 +178,22 @@ def game(game_id: str) -> ResponseReturnValue:
 def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = None) -> ResponseReturnValue:
     """Return the page of a game, with what was typed into a form that was refused."""
     with reading() as session:
-        game = known_game(session, game_id)
+        table = known_game(session, game_id)
+        game = table.game
         door = powers.standing(session, game.id, g.me.id)
         items = mail_log.of_game(session, game, desk.zone(), player_id=g.me.id if door.stake else None)
-        log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
+        log_context = _history_context(table, PUBLIC, url_for(".game", game_id=game.id))
         if log_context is not None:
             telling = [item for item in items if item.status not in (MailStatus.SENT, MailStatus.DROPPED)]
             log_context["beside"] = mail_log.by_entry(log_context, telling)
             log_context["parts"] = history.newest_first(log_context["parts"])
         page = render_template(
             "moderation/game.html",
-            **_game_context(session, game) | (log_context or {}),
+            **_game_context(table) | (log_context or {}),
             readable=log_context is not None,
-            undo=_undoable(session, game, form.get("entry", "")),
+            undo=_undoable(table, form.get("entry", "")),
             looks=_looks(session, game),
-            said=reports.count(session, game),
+            said=reports.count(session, game.id),
             longest_silence=reports.LONGEST_SILENCE,
             door=door,
             mails=[item for item in reversed(items) if item.status != "received"][:MOST_MAILS],
@@ -201,9 +204,9 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
     return page, refusal.status if refusal else 200
 
 
-def _game_context(session: Session, game: Game) -> dict[str, Any]:
+def _game_context(table: Table) -> dict[str, Any]:
+    session, game, seats = table.session, table.game, table.seats
     held = _held(session, game)
-    seats = positions.seats_of(session, game.id)
     ids = {seat.person_id for seat in seats} | {game.organiser_id}
     persons = {person.id: person for person in session.scalars(select(Person).where(Person.id.in_(ids)))}
     return {
@@ -217,13 +220,13 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "predecessors": {seat: before[0] for seat, (_since, before) in held.items() if len(before) == 1},
         "names": names.at_table(game, seats, names.MODERATOR),
         "host": persons.get(game.organiser_id or 0),
-        "vacancies": open_tables.vacancies(session, game, by_player=False),
-        "unattended": autopilot.is_unattended(session, game),
-        "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
+        "vacancies": open_tables.vacancies(table, by_player=False),
+        "unattended": autopilot.is_unattended(table),
+        "turns": table.turns,
     }
 
 
-def _held(session: Session, game: Game) -> dict[int, tuple[int, list[str]]]:
+def _held(session: Session, game: GameRow) -> dict[int, tuple[int, list[str]]]:
     """Return who sits where somebody else began: the entry since which they do, and the names of those before them."""
     found = tenures_of(session, game.id)
     persons = session.scalars(select(Person).where(Person.id.in_({held.person_id for held in found})))
@@ -243,7 +246,7 @@ def _held(session: Session, game: Game) -> dict[int, tuple[int, list[str]]]:
 
 
 def _history_context(
-    session: Session, game: Game, viewer: Viewer, here: str, last: int | None = None
+    table: Table, viewer: Viewer, here: str, last: int | None = None
 ) -> dict[str, Any] | None:
     """Return the context of templates/game/log.html up to the entry `last`; None if the log cannot be read."""
     query = flask.request.args.to_dict()
@@ -251,21 +254,21 @@ def _history_context(
         query["at"] = str(whole_number(query.get("at", ""), last, 1) or last)
     try:
         return (
-            history.page_context(session, game, viewer, desk.zone(), query, here, last) if game.head else None
+            history.page_context(table, viewer, desk.zone(), query, here, last) if table.game.head else None
         )
     except positions.Broken:
         return None
 
 
-def _undoable(session: Session, game: Game, entry: str) -> history.HistoryLine | None:
+def _undoable(table: Table, entry: str) -> history.HistoryLine | None:
     """Return the chosen entry as the public sees it, or None if a void cannot begin with it."""
     try:
-        return voided_lines(session, game, ("!void", entry), desk.zone())[0]
+        return voided_lines(table, ("!void", entry), desk.zone())[0]
     except Refused:
         return None
 
 
-def _looks(session: Session, game: Game) -> list[Entry]:
+def _looks(session: Session, game: GameRow) -> list[Entry]:
     """Return this moderator's looks at this game."""
     own = (
         ModeratorAction.game_id == game.id,
@@ -298,20 +301,21 @@ def look(game_id: str) -> ResponseReturnValue:
 def show_look(game_id: str, seq: int) -> ResponseReturnValue:
     """Show the game up to one of the moderator's looks, with the hands it revealed."""
     with reading() as session:
-        game = known_game(session, game_id)
+        table = known_game(session, game_id)
+        game = table.game
         entry = next((entry for entry in _looks(session, game) if entry.seq == seq), None)
         if entry is None or powers.standing(session, game.id, g.me.id).stake is not None:
             flask.abort(404)
         word = entry.move.split()[1]
         viewer: Viewer = int(word) if word.isdigit() else ALL if word == ALL else PUBLIC
         here = url_for(".show_look", game_id=game.id, seq=seq)
-        log_context = _history_context(session, game, viewer, here, last=seq)
+        log_context = _history_context(table, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
             **{
                 "game": game,
                 "zone": desk.zone(),
-                "names": names.at_table(game, positions.seats_of(session, game.id), names.MODERATOR),
+                "names": names.at_table(game, table.seats, names.MODERATOR),
             }
             | (log_context or {}),
             entry=entry,
@@ -333,19 +337,19 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
     try:
         requested = read_act(flask.request.form)
         with reading() as session:
-            game = known_game(session, game_id)
+            table = known_game(session, game_id)
             reason = flask.request.form.get("reason", "")
             moderation.check_known(requested.words)
-            time_for = moderation.gives_time(session, game.id, requested.words)
-            stake = powers.admit(session, requested.words[0], g.me.id, game_id=game.id, gives_time=time_for)
-            moderation.check(session, game, requested.words, reason)
+            time_for = moderation.gives_time(session, game_id, requested.words)
+            stake = powers.admit(session, requested.words[0], g.me.id, game_id=game_id, gives_time=time_for)
+            moderation.check(len(table.seats), requested.words, reason)
             page = render_template(
                 "moderation/preview.html",
-                **_game_context(session, game),
+                **_game_context(table),
                 act="remail" if requested.keep_link else requested.words[0][1:],
                 requested=requested,
-                voided=voided_lines(session, game, requested.words, desk.zone()),
-                seat=affected_seat(session, game, requested.words),
+                voided=voided_lines(table, requested.words, desk.zone()),
+                seat=affected_seat(table, requested.words),
                 form=flask.request.form,
                 stake=stake,
                 refusal=moved,

@@ -12,9 +12,9 @@ from server.config.zones import zone_of
 from server.errors import NotEverybody, Refused
 from server.lobby import open_tables, rematch
 from server.play import positions
+from server.play.game import load
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game
 from server.validation import whole_number
 from server.web.http import csrf, error_page, limiter, seat_access
 from server.web.lobby import new_game
@@ -29,7 +29,7 @@ def ask(token: str) -> ResponseReturnValue:
     with reading() as session:
         access = seat_access(session, token)
         positions.check_running(access.game)
-        positions.load(session, access.game)
+        positions.current(load(session, access.game.id, utc_now()))
         if access.seat.left:
             return flask.redirect(url_for("turn.show", token=token), 303)
         return render_template("seat/leave.html", token=token, game=access.game, seat=access.seat)
@@ -75,18 +75,18 @@ def _offer_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         access = seat_access(session, token)
         positions.check_running(access.game)
-        game = session.get_one(Game, access.game.id)
+        table = load(session, access.game.id, utc_now())
         person = access.seat.person
         page = render_template(
             "seat/offer.html",
             token=token,
-            game=game,
+            game=table.game,
             vacancies=[
                 each
-                for each in open_tables.vacancies(session, game, by_player=True)
+                for each in open_tables.vacancies(table, by_player=True)
                 if each.seat.seat != access.seat.seat
             ],
-            zone=zone_of(person, game),
+            zone=zone_of(person, table.game),
             now=utc_now(),
             refusal=refusal,
         )

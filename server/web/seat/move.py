@@ -9,7 +9,6 @@ from typing import Any
 
 from flask_babel import gettext as _
 from flask_babel import ngettext
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 
@@ -115,8 +114,8 @@ def next_games(session: Session, access: SeatAccess) -> list[tuple[str, str]] | 
         return None
     games = [game for game, *_ in turns.of_person(session, person.id) if game.id != access.game.id]
     live = (Link.purpose == LinkPurpose.SEAT, Link.person_id == person.id, Link.revoked_at.is_(None))
-    query = select(Link).where(*live, Link.game_id.in_([game.id for game in games])).order_by(Link.id)
-    urls = {link.game_id: links.url(link) for link in session.scalars(query)}
+    newest_first = links.select_rows(session, *live, Link.game_id.in_([game.id for game in games]))
+    urls = {link.game_id: links.url(link) for link in reversed(newest_first)}
     return [(game.name, urls[game.id]) for game in games if game.id in urls]
 
 

@@ -17,6 +17,7 @@ from byzanz.moves import RulesError
 from server import play
 from server.errors import Refused
 from server.play import history, names, positions, standing_orders
+from server.play.game import load
 from server.play.positions import Position
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
@@ -44,16 +45,18 @@ def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str
     game, seat = access.game, access.seat.seat
     if game.status != GameStatus.RUNNING or game.quarantine:
         return None
-    position = positions.load(session, game)
+    table = load(session, access.game.id, utc_now())
+    position = positions.current(table)
     if not standing_orders.supported(position.rules):
         return None
-    orders = play.outlooks(session, position, seat, history.since_own_move(session, game, seat, 1).last)
+    table.load_orders(seat, history.since_own_move(table, seat, 1).last)
+    orders = play.outlooks(table, position, seat)
     context = _base_context(token, access, position)
-    named = names.at_table(game, positions.seats_of(session, game.id), seat)
+    named = names.at_table(game, table.seats, seat)
 
     def preview(text: str) -> play.OrderPreview | None:
         try:
-            return play.preview_order(session, game, access.seat.seat, text)
+            return play.preview_order(table, access.seat.seat, text)
         except (RulesError, Refused):
             return None
 
@@ -107,8 +110,10 @@ def _order_text() -> str:
 
 def _preview(token: str, access: SeatAccess, text: str) -> str:
     with reading() as session:
-        previewed = play.preview_order(session, access.game, access.seat.seat, text[: play.LONGEST_TEXT + 1])
-        context = _base_context(token, access, positions.load(session, access.game))
+        table = load(session, access.game.id, utc_now())
+        table.load_orders()
+        previewed = play.preview_order(table, access.seat.seat, text[: play.LONGEST_TEXT + 1])
+        context = _base_context(token, access, positions.current(table))
         return render_template("seat/order.html", **context, previewed=previewed)
 
 

@@ -25,7 +25,7 @@ from server.community import reports, talk
 from server.community.plain_text import is_masked
 from server.community.talk import Said
 from server.config.zones import zone_of
-from server.errors import Closed, Refused
+from server.errors import Closed, NoSuchLink, Refused
 from server.lobby import rematch
 from server.mail import deliverability
 from server.play import autopilot, names, positions, standing_orders, turns
@@ -41,7 +41,7 @@ from server.validation import whole_number
 from server.web import submissions
 from server.web.game import history
 from server.web.game.history import MOST, HistoryLine, dated, woven
-from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
+from server.web.http import csrf, error_page, limiter, refusal_text, seat_access, unknown_link
 from server.web.seat import move as seat_move
 from server.web.seat.move import MalformedForm, MoveForm, read_form, why
 
@@ -101,9 +101,10 @@ def _closed(table: Table, access: SeatAccess, now: datetime) -> str:
     """Return why this player cannot say anything now; empty if they can."""
     try:
         talk.check_open(table.game, now)
-        if access.seat.person is not None:
-            talk.check_silenced(access.seat.person, now)
-        talk.check_present(access.seat)
+        seat = table.seats[access.seat.seat]
+        if seat.person is not None:
+            talk.check_silenced(seat.person, now)
+        talk.check_present(seat)
     except Closed as why:
         return refusal_text(why)
     return ""
@@ -224,7 +225,7 @@ def move(token: str) -> ResponseReturnValue:
         return error_page(400, _("The form was incomplete"), sentence, back=url_for(".show", token=token))
     # A verb alone names no cards, even where it is a legal move.
     if not form.ticked and not {"move", "list"} & flask.request.form.keys():
-        return _redraw(token, 422, Problem(_("Select the cards first."), at_hand=True), form)
+        return _redraw(token, access, 422, Problem(_("Select the cards first."), at_hand=True), form)
     try:
         receipt = play.submit(
             access.game.id,
@@ -236,14 +237,17 @@ def move(token: str) -> ResponseReturnValue:
             link_id=access.link.id,
         )
     except RulesError as error:
-        return _redraw(token, 422, Problem(why(error, access.game.slug, form), bool(form.ticked)), form)
+        problem = Problem(why(error, access.game.slug, form), bool(form.ticked))
+        return _redraw(token, access, 422, problem, form)
+    except NoSuchLink:
+        unknown_link(token)
     except Refused as error:
-        return _redraw(token, error.status, Problem(refusal_text(error, access.game.slug)), form)
+        return _redraw(token, access, error.status, Problem(refusal_text(error, access.game.slug)), form)
     unsaid, done = say_along(access, form.request_id, utc_now())
     if receipt.bots_next:
         wait(access.game.id)
     if unsaid is not None:
-        return with_unsaid(token, unsaid, receipt.seq)
+        return with_unsaid(token, access, unsaid, receipt.seq)
     return flask.redirect(url_for(".show", token=token, played=receipt.seq, done=done), 303)
 
 
@@ -272,18 +276,22 @@ def mail_games(token: str) -> ResponseReturnValue:
     return render_template("seat/links_sent.html", token=token)
 
 
-def _redraw(token: str, status: int, problem: Problem, form: MoveForm) -> ResponseReturnValue:
+def _redraw(
+    token: str, access: SeatAccess, status: int, problem: Problem, form: MoveForm
+) -> ResponseReturnValue:
     """Show the current page after a refusal, keeping the selection."""
     with reading() as session:
-        access = seat_access(session, token)
         since = form.seen if status == 409 else None
         return _page(session, token, access, problem, form.ticked, since), status
 
 
-def with_unsaid(token: str, refusal: Refused, played: int | None = None) -> ResponseReturnValue:
+def with_unsaid(
+    token: str, access: SeatAccess, refusal: Refused, played: int | None = None
+) -> ResponseReturnValue:
     """Show the current page with words that were refused, to be changed; `played` is the move that came with them."""
+    if isinstance(refusal, NoSuchLink):
+        unknown_link(token)
     with reading() as session:
-        access = seat_access(session, token)
         return _page(session, token, access, unsaid=refusal_text(refusal), played=played), refusal.status
 
 
@@ -299,20 +307,20 @@ def _page(
     played: int | None = None,
     unsaid: str | None = None,
 ) -> str:
-    game, number = access.game, access.seat.seat
+    table = load(session, access.game.id, utc_now())
+    game, number = table.game, access.seat.seat
     if game.quarantine and game.status in (GameStatus.RUNNING, GameStatus.OVER):
         raise why_on_hold(game.quarantine)
     if since is None:
-        newest = play_history.since_own_move(session, game, number, MOST_RECENT, LATEST)
+        newest = play_history.since_own_move(table, number, MOST_RECENT, LATEST)
     else:
-        seen = play_history.entries_for(session, game, number, after=max(since, game.head - MOST_RECENT))
+        seen = play_history.entries_for(table, number, after=max(since, game.head - MOST_RECENT))
         newest = play_history.SinceOwn(seen, since, None, ())
     entries, after, own, earlier = newest
-    table = load(session, game.id, utc_now(), ended=(number, after))
-    assert table is not None
+    table.load_orders(number, after)
     context = _base_context(table, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
     context |= {"lost_entry": lost_entry, "unsaid": unsaid}
-    if table.game.status not in (GameStatus.RUNNING, GameStatus.OVER):
+    if game.status not in (GameStatus.RUNNING, GameStatus.OVER):
         return render_template("seat/turn.html", view=None, **context)
     position = positions.current(table)
     view = position.view(number)
@@ -325,10 +333,10 @@ def _page(
         "told": told,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(access), told),
         "earlier": history.lines_before(position, earlier, entries, _zone(access)),
-        "more": table.game.head - after > MOST_RECENT,
+        "more": game.head - after > MOST_RECENT,
         "orders": _orders(table, position, number),
         "gone": table.seats[number].left,
-        "unattended": autopilot.is_unattended(session, table.game),
+        "unattended": autopilot.is_unattended(table),
         "changed_since": since is not None,
         "outcome": position.outcome,
         "ranking": ranked(position.rules.places(position.state)) if position.outcome else [],
@@ -435,7 +443,7 @@ def say(token: str) -> ResponseReturnValue:
             link_id=access.link.id,
         )
     except Refused as refusal:
-        return with_unsaid(token, refusal)
+        return with_unsaid(token, access, refusal)
     return _back(token, done_with(word))
 
 
@@ -472,7 +480,7 @@ def note(token: str) -> ResponseReturnValue:
         new = submissions.settled({"notes": flask.request.form.get("notes", "")}, stored)
         talk.write_notes(access.game.id, access.link.person_id, new["notes"], utc_now())
     except Refused as refusal:
-        return with_unsaid(token, refusal)
+        return with_unsaid(token, access, refusal)
     return _back(token, "noted", "notes")
 
 

@@ -27,7 +27,7 @@ def draws(label: str) -> Draw:
     return Stream(b"search", label).below
 
 
-def asked(rules: Rules[Any, Any], label: str, moves: int) -> tuple[Any, int, tuple[Move, ...]]:
+def question_after(rules: Rules[Any, Any], label: str, moves: int) -> tuple[Any, int, tuple[Move, ...]]:
     """A table after so many moves at random: the state, a seat that is asked, and what it may do."""
     dealer, draw = deal(label.encode()), draws(label)
     state, _ = settle(rules, rules.setup(max(rules.seats), {}), dealer)
@@ -60,7 +60,7 @@ class Counting(Sealed):
 def test_it_makes_one_of_its_moves_and_the_same_for_the_same_draws(
     rules: Rules[Any, Any], moves: int
 ) -> None:
-    state, seat, choices = asked(rules, f"table{moves}", moves)
+    state, seat, choices = question_after(rules, f"table{moves}", moves)
     view = rules.view(state, seat)
     made = [decide("search", rules, view, choices, draws("one"), playout_budget(40)) for _ in range(2)]
     assert made[0] == made[1]
@@ -70,7 +70,7 @@ def test_it_makes_one_of_its_moves_and_the_same_for_the_same_draws(
 @each_game
 def test_it_decides_the_same_in_two_worlds_that_look_the_same_to_it(rules: Rules[Any, Any]) -> None:
     for moves in range(4):
-        state, seat, choices = asked(rules, f"pair{moves}", moves)
+        state, seat, choices = question_after(rules, f"pair{moves}", moves)
         other = rules.sample_state(rules.view(state, seat), draws("other"))
         views = [rules.view(world, seat) for world in (state, other)]
         moves_there = (*rules.moves(other, seat), *rules.out_of_turn_moves(other, seat))
@@ -98,14 +98,14 @@ def test_it_plays_whole_games_of_sealed_choices() -> None:
 
 
 def test_the_only_move_is_made_without_thinking() -> None:
-    state, seat, choices = asked(Sealed(), "only", 0)
+    state, seat, choices = question_after(Sealed(), "only", 0)
     view = Sealed().view(state, seat)
     assert decide("search", Sealed(), view, choices[:1], never, pytest.fail) == choices[0]
 
 
 def test_it_imagines_no_game_more_than_it_has_time_for() -> None:
     rules, asks = Sealed(), count()
-    state, seat, choices = asked(rules, "counted", 0)
+    state, seat, choices = question_after(rules, "counted", 0)
     games = playout_budget(17)
 
     def spent() -> float:
@@ -124,7 +124,7 @@ def test_it_stops_when_its_time_is_over_by_a_clock_that_it_is_handed() -> None:
     def clock() -> float:
         return next(hours) / 100  # each look at the clock takes a hundredth of a second
 
-    state, seat, choices = asked(rules, "clock", 0)
+    state, seat, choices = question_after(rules, "clock", 0)
     rules.asked = 0
     decide("search", rules, rules.view(state, seat), choices, draws("clock"), time_budget(0.5, clock))
     assert next(hours) <= 50 + 4
@@ -138,14 +138,14 @@ def test_without_time_it_imagines_no_game_and_makes_a_move_all_the_same(
     time_left: Callable[[], float],
 ) -> None:
     rules = Counting()
-    state, seat, choices = asked(rules, "none", 0)
+    state, seat, choices = question_after(rules, "none", 0)
     rules.asked = 0
     assert decide("search", rules, rules.view(state, seat), choices, draws("none"), time_left) in choices
     assert rules.asked == 1, "at first sight, what is likely"
 
 
 def test_it_needs_a_seat() -> None:
-    state, _, choices = asked(Sealed(), "seat", 0)
+    state, _, choices = question_after(Sealed(), "seat", 0)
     with pytest.raises(ValueError, match="the view of a seat"):
         decide("search", Sealed(), Sealed().view(state, PUBLIC), choices, never)
 

@@ -22,7 +22,7 @@ def test_goofspiel_is_one_short_file() -> None:
     assert len((EXAMPLES / "goofspiel" / "goofspiel.py").read_text().splitlines()) <= 80
 
 
-def begun(seats: int = 3) -> tuple[Any, Any]:
+def start_sealed(seats: int = 3) -> tuple[Any, Any]:
     """Return the rules and the first round of a game."""
     rules = Goofspiel()
     state, _ = settle(rules, rules.setup(seats, {}), deal(b"goofspiel"))
@@ -30,7 +30,7 @@ def begun(seats: int = 3) -> tuple[Any, Any]:
 
 
 def test_choices_are_sealed_until_all_are_in_and_may_be_replaced() -> None:
-    rules, state = begun()
+    rules, state = start_sealed()
     offered = state.position.offered
     state = play(rules, state, 1, rules.parse("bid 13"))
     state = play(rules, state, 1, rules.parse("bid 12"))
@@ -47,7 +47,7 @@ def test_choices_are_sealed_until_all_are_in_and_may_be_replaced() -> None:
 
 
 def test_equal_highest_bids_carry_the_prize_over() -> None:
-    rules, state = begun(2)
+    rules, state = start_sealed(2)
     first = state.position.offered
     for seat in (0, 1):
         state = play(rules, state, seat, Move("bid", ("7",)))
@@ -57,7 +57,7 @@ def test_equal_highest_bids_carry_the_prize_over() -> None:
 
 
 def test_a_card_that_is_gone_is_refused_with_those_that_are_left() -> None:
-    rules, state = begun(2)
+    rules, state = start_sealed(2)
     for seat, card in ((0, "13"), (1, "12")):
         state = play(rules, state, seat, Move("bid", (card,)))
     with pytest.raises(IllegalMove, match="Choose one of these: 1 2 3 4 5 6 7 8 9 10 11 12"):
@@ -67,7 +67,7 @@ def test_a_card_that_is_gone_is_refused_with_those_that_are_left() -> None:
 
 
 def test_bots_play_to_the_end() -> None:
-    rules, state = begun(4)
+    rules, state = start_sealed(4)
     draws = [Stream(b"bots", str(seat)).below for seat in range(4)]
     while rules.outcome(state) is None:
         seat = min(rules.awaited(state))
@@ -119,7 +119,7 @@ def test_what_a_game_lacks_is_said_in_one_line_when_it_is_imported() -> None:
 
 
 def test_of_cards_face_down_everybody_sees_which_but_only_all_in_which_order() -> None:
-    rules, state = begun()
+    rules, state = start_sealed()
     to_come, offered = state.position.to_come, state.position.offered
     for viewer in (0, 1, PUBLIC, ALL):
         shown = rules.view(state, viewer).shown

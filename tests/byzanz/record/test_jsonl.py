@@ -65,7 +65,7 @@ def entry(seq: int, move: str, seat: int | None = None) -> Entry:
 
 
 @cache
-def game(seats: int = 3) -> Record:
+def small_game(seats: int = 3) -> Record:
     return simulate_game(rules_of("byzanz"), seats, b"record", 0, ["random"])
 
 
@@ -78,7 +78,7 @@ def test_what_is_written_is_read_back(records: list[Record]) -> None:
 
 
 def test_a_record_looks_as_the_format_says() -> None:
-    record = game()
+    record = small_game()
     header, first, *_, ending = map(json.loads, write(record).splitlines())
     assert list(header) == [
         "format",
@@ -102,23 +102,23 @@ def test_a_record_looks_as_the_format_says() -> None:
 
 
 def test_names_of_any_script_stay_and_the_file_is_ascii() -> None:
-    header = replace(game().header, seats=("Åse\u2028", "Владимир", "\x00"))
-    text = write(replace(game(), header=header))
+    header = replace(small_game().header, seats=("Åse\u2028", "Владимир", "\x00"))
+    text = write(replace(small_game(), header=header))
     assert text.isascii()
     assert next(read(text)).header == header
 
 
 def test_records_stand_one_after_another_and_empty_lines_do_not_matter() -> None:
-    one, running = game(), replace(game(4), result=None, head=None)
+    one, running = small_game(), replace(small_game(4), result=None, head=None)
     text = f"\n{write(one)}\n{write(running)}{write(running)}\r\n{write(one)}\n\n"
     assert list(read(text)) == [one, running, running, one]
     assert list(read("")) == []
 
 
 def test_records_are_read_as_they_come() -> None:
-    lines = iter([*write(game()).splitlines(), "rubbish"])
+    lines = iter([*write(small_game()).splitlines(), "rubbish"])
     records = read(lines)
-    assert next(records) == game()
+    assert next(records) == small_game()
     with pytest.raises(BadRecord, match="not JSON"):
         next(records)
 
@@ -192,7 +192,7 @@ def test_what_is_no_record_is_refused_with_its_line(lines: list[str], line: int,
 
 
 def test_a_bad_entry_is_named_by_its_number_in_its_game() -> None:
-    text = write(game()) + "\n".join([HEADER, ENTRY, "rubbish"])
+    text = write(small_game()) + "\n".join([HEADER, ENTRY, "rubbish"])
     with pytest.raises(BadRecord, match="entry 2 of its game"):
         list(read(text))
 
@@ -251,9 +251,9 @@ def test_pause_and_abandon_are_read_off_the_log() -> None:
 
 
 def test_a_sealed_entry_bears_its_hash() -> None:
-    first = game().entries[0]
+    first = small_game().entries[0]
     assert first.salt is not None
     assert (
-        new_entry(game().header.first_hash, 1, first.at, None, "chance", first.move, None, first.salt)
+        new_entry(small_game().header.first_hash, 1, first.at, None, "chance", first.move, None, first.salt)
         == first
     )

@@ -30,7 +30,7 @@ def lay(table: RecordedTable, seat: int, which: int = 0, by: str = "player") -> 
     return move
 
 
-def moves(table: RecordedTable, viewer: Viewer, rules: Any = None) -> list[str]:
+def moves_seen(table: RecordedTable, viewer: Viewer, rules: Any = None) -> list[str]:
     """The moves as the viewer reads them after the first shuffle."""
     rules = rules or table.rules
     open_seqs = open_choices(table.rules, 2, {}, table.entries)
@@ -82,27 +82,27 @@ def test_a_running_record_shows_no_seed_not_even_to_all() -> None:
 def test_a_sealed_choice_opens_when_all_are_in() -> None:
     table = RecordedTable(Sealed(), 2)
     first = lay(table, 1)
-    assert moves(table, 0) == moves(table, PUBLIC) == ["lay ?"]
-    assert moves(table, 1) == moves(table, ALL) == [first]
+    assert moves_seen(table, 0) == moves_seen(table, PUBLIC) == ["lay ?"]
+    assert moves_seen(table, 1) == moves_seen(table, ALL) == [first]
     second = lay(table, 0)
     for viewer in (0, 1, PUBLIC, ALL):
-        assert moves(table, viewer) == [first, second]
+        assert moves_seen(table, viewer) == [first, second]
 
 
 def test_a_replaced_sealed_choice_stays_sealed() -> None:
     table = RecordedTable(Sealed(), 2)
     laid = [lay(table, 0), lay(table, 0, 1), lay(table, 1)]
-    assert moves(table, 0) == laid
-    assert moves(table, 1) == moves(table, PUBLIC) == ["lay ?", *laid[1:]]
+    assert moves_seen(table, 0) == laid
+    assert moves_seen(table, 1) == moves_seen(table, PUBLIC) == ["lay ?", *laid[1:]]
 
 
 def test_what_becomes_public_of_a_sealed_choice_is_told_once_all_are_in() -> None:
     table = RecordedTable(Sealed(), 2)
     lay(table, 0)
     lay(table, 0, 1)
-    assert moves(table, 1, Counted()) == ["lay ?", "lay ?"]
+    assert moves_seen(table, 1, Counted()) == ["lay ?", "lay ?"]
     lay(table, 1)
-    assert moves(table, 1, Counted()) == ["lay ?", "lay ? 1", table.entries[-1].move]
+    assert moves_seen(table, 1, Counted()) == ["lay ?", "lay ? 1", table.entries[-1].move]
 
 
 def test_of_sealed_and_chance_entries_the_salt_is_withheld_even_from_their_maker() -> None:
@@ -127,18 +127,18 @@ def test_a_void_leaves_open_what_was_open_and_sealed_what_was_sealed(viewer: Vie
     table = RecordedTable(Sealed(), 2)
     lay(table, 0)
     lay(table, 1)
-    before = moves(table, viewer)
+    before = moves_seen(table, viewer)
     assert "lay ?" not in before
     table.void(3)
     table.resume()
-    assert moves(table, viewer)[:2] == before
+    assert moves_seen(table, viewer)[:2] == before
     lay(table, 0, 1)
-    sealed = moves(table, viewer)[-1]
+    sealed = moves_seen(table, viewer)[-1]
     assert sealed == (table.entries[-1].move if viewer == 0 else "lay ?")
     table.void(table.entries[-1].seq)
     table.resume()
     lay(table, 1)
-    assert moves(table, viewer).count("lay ?") == (viewer != 0)
+    assert moves_seen(table, viewer).count("lay ?") == (viewer != 0)
 
 
 def test_the_sealed_choice_of_a_voided_round_does_not_open_with_the_next() -> None:
@@ -147,7 +147,7 @@ def test_the_sealed_choice_of_a_voided_round_does_not_open_with_the_next() -> No
     table.void(2)
     table.resume()
     laid = [lay(table, 1), lay(table, 0, 1)]
-    assert [move for move in moves(table, PUBLIC) if not move.startswith("!")] == ["lay ?", *laid]
+    assert [move for move in moves_seen(table, PUBLIC) if not move.startswith("!")] == ["lay ?", *laid]
 
 
 def test_worlds_that_a_reader_cannot_tell_apart_give_the_same_record() -> None:

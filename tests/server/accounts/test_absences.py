@@ -36,7 +36,7 @@ def people(table: Begin) -> list[int]:
     return found
 
 
-def known(person_id: int, since: Any = NOW) -> list[tuple[str, str]]:
+def absences_of(person_id: int, since: Any = NOW) -> list[tuple[str, str]]:
     """Return the first day and the day of the return of each absence."""
     with engine.reading() as session:
         rows = absences.absences_of(session, person_id, since)
@@ -49,11 +49,11 @@ def test_absences_are_a_persons_own_the_next_first_until_they_are_over(people: l
     absences.add_absence(alice, day(20), day(21), NOW)
     absences.add_absence(alice, day(10), day(10), NOW)
     absences.add_absence(bob, day(10), day(11), NOW)  # the same days as another person
-    assert known(alice) == [(day(10), day(11)), (day(20), day(22))]
-    assert known(bob) == [(day(10), day(12))]
+    assert absences_of(alice) == [(day(10), day(11)), (day(20), day(22))]
+    assert absences_of(bob) == [(day(10), day(12))]
     midnight = (NOW + 11 * DAY).replace(hour=0)
-    assert len(known(alice, midnight - SECOND)) == 2
-    assert len(known(alice, midnight)) == 1
+    assert len(absences_of(alice, midnight - SECOND)) == 2
+    assert len(absences_of(alice, midnight)) == 1
 
 
 @pytest.mark.usefixtures("app")
@@ -91,11 +91,11 @@ def test_each_limit_of_an_absence_is_exact(
     absences.add_absence(alice, day(10), day(12), NOW)
     if said is None:
         absences.add_absence(alice, day(first), day(last), NOW)
-        assert len(known(alice)) == 2
+        assert len(absences_of(alice)) == 2
         return
     with pytest.raises(InvalidInput, match=said):
         absences.add_absence(alice, day(first), day(last), NOW)
-    assert len(known(alice)) == 1
+    assert len(absences_of(alice)) == 1
 
 
 @pytest.mark.usefixtures("app")
@@ -106,11 +106,11 @@ def test_an_absence_is_removed_by_its_person_before_it_begins(people: list[int])
         row = absences.absences_of(session, alice, NOW)[0]
     absences.remove_absence(bob, row.id, NOW)
     absences.remove_absence(alice, row.id + 1, NOW)
-    assert len(known(alice)) == 1
+    assert len(absences_of(alice)) == 1
     with pytest.raises(InvalidInput, match="has begun"):
         absences.remove_absence(alice, row.id, row.from_at)
     absences.remove_absence(alice, row.id, row.from_at - SECOND)
-    assert known(alice) == []
+    assert absences_of(alice) == []
 
 
 def test_an_absence_on_which_an_own_open_turn_counts_stays(table: Begin, people: list[int]) -> None:
@@ -124,7 +124,7 @@ def test_an_absence_on_which_an_own_open_turn_counts_stays(table: Begin, people:
     with pytest.raises(InvalidInput, match="An open turn of yours"):
         absences.remove_absence(alice, rows[alice].id, NOW)
     absences.remove_absence(bob, rows[bob].id, NOW)
-    assert (len(known(alice)), known(bob)) == (1, [])
+    assert (len(absences_of(alice)), absences_of(bob)) == (1, [])
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -144,7 +144,7 @@ def test_the_same_days_entered_twice_at_once_count_once(app: Flask, people: list
         absences.add_absence(alice, day(2), day(3), NOW)
 
     assert at_once(app, first, again) == [None, InvalidInput]
-    assert len(known(alice)) == 1
+    assert len(absences_of(alice)) == 1
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -192,7 +192,7 @@ def test_an_absence_stays_on_which_a_turn_counts_that_opens_at_the_same_moment(
         absences.remove_absence(alice, row.id, NOW)
 
     assert at_once(app, opens, removes) == [None, InvalidInput]
-    assert len(known(alice)) == 1
+    assert len(absences_of(alice)) == 1
 
 
 def test_days_are_counted_within_a_span_and_a_long_or_short_day_is_one() -> None:

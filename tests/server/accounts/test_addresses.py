@@ -38,8 +38,8 @@ from tests.support.address_changes import (
     MINUTE,
     NEW,
     ask_and_confirm,
-    at,
     change_of,
+    id_at,
     mailed,
     row,
     send_waiting,
@@ -99,7 +99,7 @@ def test_both_mailboxes_prove_a_change_and_a_day_later_it_is_done(ann: int) -> N
     assert tick(NOW + DAY - MINUTE) == 0
     assert row(ann).email == ANN.address
     assert tick(NOW + DAY) == 1
-    assert (row(ann).email, at(ANN.address), change_of(ann)) == (NEW, None, None)
+    assert (row(ann).email, id_at(ANN.address), change_of(ann)) == (NEW, None, None)
     done = send_waiting(NOW + DAY).sent
     assert [message["To"].addresses[0].addr_spec for message in done] == [NEW]
     assert "signed out" in str(done[0].get_body(("plain",)))
@@ -329,7 +329,7 @@ def test_an_objection_stops_everything_and_signs_every_browser_out(ann: int) -> 
     confirming = token("move")
     addresses.stop_by_link(LinkPurpose.OBJECT, token("moving"), NOW + DAY - MINUTE)
     assert tick(NOW + 5 * DAY) == 0
-    assert (row(ann).email, change_of(ann), at(NEW)) == (ANN.address, None, None)
+    assert (row(ann).email, change_of(ann), id_at(NEW)) == (ANN.address, None, None)
     with engine.reading() as session:
         assert session.scalars(select(BrowserSession).where(BrowserSession.person_id == ann)).all() == []
     with pytest.raises(NoSuchLink):
@@ -485,7 +485,7 @@ def test_an_invited_address_stays_when_a_change_to_it_is_stopped(ann: int) -> No
     invitee = known(Guest("Guest", NEW), NOW)
     addresses.ask(ann, NEW, NOW)
     addresses.stop(ann, NOW)
-    assert at(NEW) == invitee
+    assert id_at(NEW) == invitee
 
 
 @pytest.mark.parametrize("wish", ["silent", "no_invitations"])
@@ -494,7 +494,7 @@ def test_an_address_that_wants_no_email_stays_known(ann: int, wish: str) -> None
         setattr(people.get_or_create(session, NEW, "x", NOW), wish, True)
     addresses.ask(ann, NEW, NOW)
     addresses.stop(ann, NOW)
-    assert at(NEW) is not None
+    assert id_at(NEW) is not None
 
 
 def test_an_address_with_a_link_of_its_own_stays(ann: int) -> None:
@@ -502,7 +502,7 @@ def test_an_address_with_a_link_of_its_own_stays(ann: int) -> None:
         links.issue(session, LinkPurpose.KEEP, people.get_or_create(session, NEW, "x", NOW).id, NOW)
     addresses.ask(ann, NEW, NOW)
     addresses.stop(ann, NOW)
-    assert at(NEW) is not None
+    assert id_at(NEW) is not None
 
 
 def test_an_address_that_two_wait_for_stays_for_the_second(ann: int) -> None:
@@ -510,7 +510,7 @@ def test_an_address_that_two_wait_for_stays_for_the_second(ann: int) -> None:
     addresses.ask(ann, NEW, NOW)
     addresses.ask(zoe, NEW, NOW)
     addresses.stop(ann, NOW)
-    assert at(NEW) is not None
+    assert id_at(NEW) is not None
     send_waiting(NOW)
     addresses.confirm(token("move"), NOW)
     send_waiting(NOW)
@@ -680,7 +680,7 @@ def test_two_who_want_each_others_address_wait_for_nobody_for_ever(app: Flask, a
     assert done == [None, None]
     for mail in mailed("move"):
         with engine.reading() as session:
-            link = session.get_one(Link, int(mail.key.partition(":")[2]))
+            (link,) = links.select_rows(session, Link.id == int(mail.key.partition(":")[2]))
             asker, confirming = link.person_id, links.token(link)
         addresses.confirm(confirming, NOW, signed_in=asker, join=True)
     send_waiting(NOW)

@@ -46,7 +46,7 @@ def test_a_link_signs_in_once_and_only_within_its_hour() -> None:
     invited(NOW)
     login.mail_sign_in(ALICE.address, NOW)
     with engine.reading() as session:
-        (link,) = session.query(Link).filter_by(purpose="signin")
+        (link,) = links.select_rows(session, Link.purpose == "signin")
         text = links.token(link)
     assert login.redeem(text, NOW + HOUR) is None
     assert login.redeem("a" * 26, NOW) is None

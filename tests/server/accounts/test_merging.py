@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from server.community import profiles, results, talk
 from server.errors import InvalidInput, Refused
 from server.lobby import create
 from server.play.moderation import ActNotPossible, Newcomer
-from server.store import alerts, engine, links, outbox, people
+from server.store import alerts, engine, links, people
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 from server.store.models import (
@@ -303,7 +304,7 @@ def test_of_two_seats_in_a_game_that_has_not_begun_one_stays(
     found = [(seat.status, seat.person_id) for seat in seats_of(game_id)[1:]]
     assert sorted(found, key=str) == sorted([(stays, pair[0]), ("free", None)], key=str)
     assert [seat.cut for seat in seats_of(game_id) if seat.status == "free"] == [""]
-    told = [outbox.details(mail)["answer"] for mail in mails("answered")]
+    told = [json.loads(mail.details)["answer"] for mail in mails("answered")]
     assert told == (["declined"] if (mine, theirs) in HEARD_OF else [])
 
 

@@ -21,13 +21,12 @@ from server.accounts import personal_data
 from server.mail.outgoing.deliver import deliver
 from server.play import history
 from server.scheduler import jobs
-from server.store import engine, links, log, outbox
+from server.store import engine, links, log
 from server.store import people as store_people
 from server.store.facts import Fact
 from server.store.models import (
     Alert,
     BrowserSession,
-    Game,
     Link,
     Mute,
     Notes,
@@ -39,6 +38,7 @@ from server.store.models import (
 )
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
+from tests.support.games import loaded
 from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, everything, game_of, mails, person, seats_of
 from tests.support.mail_servers import FakeMailer
 from tests.support.pages import log_in
@@ -63,7 +63,7 @@ def test_no_trace_of_name_or_address_stays(client: FlaskClient, zeno: int) -> No
     assert not sqlite or traces_in_files() == []
     for game_id in ("running", "over"):
         with engine.reading() as session:
-            text = record.write(history.record_for(session, session.get_one(Game, game_id), PUBLIC))
+            text = record.write(history.record_for(loaded(session, game_id), PUBLIC))
         assert not traces(text)
         assert personal_data.NAME in text
         [each] = record.read(io.BytesIO(text.encode()))
@@ -127,7 +127,7 @@ def test_games_go_on_without_an_erased_player(zeno: int) -> None:
     assert [(seat.status, seat.cut) for seat in seats_of(theirs.id) if seat.person_id == zeno] == [
         ("declined", "")
     ]
-    answers = [outbox.details(mail) for mail in mails("answered", ALICE)]
+    answers = [json.loads(mail.details) for mail in mails("answered", ALICE)]
     assert ("left", personal_data.NAME) in [(answer["answer"], answer["name"]) for answer in answers]
     with engine.reading() as session:
         assert "!leave 1" in [entry.move for entry in log.entries(session, "running")]
@@ -232,8 +232,9 @@ def test_the_archive_holds_what_is_stored_about_one_person(zeno: int) -> None:
     )  # nothing that her seat may not see
     secrets = [named("hers").seed, named("of Alice").seed]
     with engine.reading() as session:
-        secrets += [links.token(link) for link in session.scalars(select(Link))]
-        secrets += [link.digest for link in session.scalars(select(Link))]
+        every = links.select_rows(session)
+        secrets += [links.token(link) for link in every]
+        secrets += [link.digest for link in every]
     everything_else = "".join(text for name, text in files.items() if not name.startswith("records/"))
     assert not [secret for secret in secrets if secret in everything_else]
     for other in (ALICE, BOB, CHARLIE, DAPHNE):

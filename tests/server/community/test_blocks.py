@@ -20,6 +20,7 @@ from server.store import engine
 from server.store.models import Block, Game, Person, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
+from tests.support.games import loaded
 from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, invited, mails, person, seats_of
 from tests.support.mail_servers import FakeMailer
 from tests.support.pages import log_in, look, without_ids
@@ -323,7 +324,7 @@ def test_the_pages_of_the_blocked_are_the_same_to_the_byte_except_for_lists(clie
 
 def readable(game: Table, seat: int) -> list[str]:
     with engine.reading() as session:
-        return [each.text for each in talk.words(session, session.get_one(Game, game.id), game.people[seat])]
+        return [each.text for each in talk.words(session, loaded(session, game.id).game, game.people[seat])]
 
 
 def test_a_block_hides_words_from_the_blocker_alone(table: Callable[..., Table]) -> None:

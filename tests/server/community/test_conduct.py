@@ -7,13 +7,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import text
 
 from server import play
 from server.community import results
 from server.mail import deliverability
 from server.play.moderation import Newcomer
-from server.store import engine, people
+from server.store import engine, outbox, people
 from server.store.facts import Fact
 from server.store.models import Absence, Conduct, Game, Mail, Outage, Person, Turn
 from tests.conftest import NOW, Table
@@ -35,7 +35,7 @@ def mia() -> int:
         return people.get_or_create(session, "mia@example.org", "Mia", NOW).id
 
 
-def moderate(game: Table, act: str, now: datetime = NOW, who: Newcomer | None = None) -> None:
+def moderate_as_mia(game: Table, act: str, now: datetime = NOW, who: Newcomer | None = None) -> None:
     play.moderate(game.id, act, reason="so", person_id=mia(), now=now, newcomer=who)
 
 
@@ -80,9 +80,8 @@ def down(since: datetime, until: datetime) -> None:
 
 def fail_email(game: Table, seat: int, now: datetime, *, bounced: bool) -> None:
     with engine.transaction() as session:
-        about = select(Mail).where(Mail.game_id == game.id, Mail.seat == seat, Mail.kind == "turn")
-        mail = session.scalars(about.order_by(Mail.id.desc())).first()
-        turn = deliverability.turn_of(mail) if mail is not None else None
+        about = (Mail.game_id == game.id, Mail.seat == seat, Mail.kind == "turn")
+        turn = deliverability.turn_of(outbox.find(session, *about)[-1])
         assert turn is not None
         assert play.mail_failed(session, turn, Fact("no_address"), now, bounced=bounced)
 
@@ -107,8 +106,8 @@ def test_quiet_hours_days_off_and_absences_take_no_time(table: Begin) -> None:
         row = session.get_one(Person, person)
         row.quiet_from, row.quiet_to, row.time_zone = 22 * 60, 6 * 60, "UTC"
     away(person, NOW + 2 * DAY, NOW + 3 * DAY)
-    moderate(game, "!pause")
-    moderate(game, "!resume")  # the turn opens again, with these hours
+    moderate_as_mia(game, "!pause")
+    moderate_as_mia(game, "!resume")  # the turn opens again, with these hours
     start_clock(game.id, seat, NOW)
     seq = answer(game.id, seat, NOW + 3 * DAY + HOUR)
     kept = counted(game, person)
@@ -123,7 +122,7 @@ def test_a_missed_decision_counts_and_is_not_the_newcomers(game: Table) -> None:
     seat, person = first(game)
     start_clock(game.id, seat, NOW)
     seq = miss(game, seat, NOW + 2 * DAY)
-    moderate(game, f"!replace {seat}", NOW + 2 * DAY, Newcomer("Georgios", "georgios@example.org"))
+    moderate_as_mia(game, f"!replace {seat}", NOW + 2 * DAY, Newcomer("Georgios", "georgios@example.org"))
     assert counted(game, person) == {seq: -1}
     with engine.reading() as session:
         newcomer = people.find(session, "georgios@example.org")
@@ -151,7 +150,7 @@ def test_the_autopilot_misses_for_its_player_unless_they_have_left(game: Table, 
     if left:
         play.leave(game.id, seat, now=NOW)
     else:
-        moderate(game, f"!autopilot {seat} on")
+        moderate_as_mia(game, f"!autopilot {seat} on")
     seqs = []
     for _ in range(4):
         found = last(game.id)
@@ -221,9 +220,9 @@ def test_an_outage_before_the_question_or_after_the_answer_changes_nothing(game:
 
 def test_a_turn_that_opens_again_has_nothing_to_do_with_an_outage_before(game: Table) -> None:
     seat, person = first(game)
-    moderate(game, "!pause", NOW)
+    moderate_as_mia(game, "!pause", NOW)
     down(NOW + HOUR, NOW + 2 * HOUR)
-    moderate(game, "!resume", NOW + 3 * HOUR)
+    moderate_as_mia(game, "!resume", NOW + 3 * HOUR)
     seq = answer(game.id, seat, NOW + 4 * HOUR)
     assert seq in counted(game, person)
 
@@ -231,7 +230,7 @@ def test_a_turn_that_opens_again_has_nothing_to_do_with_an_outage_before(game: T
 def test_a_newcomers_turn_has_nothing_to_do_with_an_outage_before_they_came(game: Table) -> None:
     seat, _ = first(game)
     down(NOW + HOUR, NOW + 2 * HOUR)
-    moderate(game, f"!replace {seat}", NOW + 3 * HOUR, Newcomer("Georgios", "georgios@example.org"))
+    moderate_as_mia(game, f"!replace {seat}", NOW + 3 * HOUR, Newcomer("Georgios", "georgios@example.org"))
     seq = answer(game.id, seat, NOW + 4 * HOUR)
     with engine.reading() as session:
         newcomer = people.find(session, "georgios@example.org")
@@ -257,7 +256,7 @@ def test_a_turn_of_which_a_part_was_at_home_counts(game: Table) -> None:
 def test_the_autopilot_in_an_absence_does_not_count(game: Table) -> None:
     seat, person = first(game)
     away(person, NOW - HOUR, NOW + 5 * DAY)
-    moderate(game, f"!autopilot {seat} on")
+    moderate_as_mia(game, f"!autopilot {seat} on")
     while to_move(game.id) is not None:
         answer(game.id, first(game)[0], NOW + HOUR)
     assert counted(game, person) == {}
@@ -267,15 +266,15 @@ def test_a_move_that_was_taken_back_does_not_count(game: Table) -> None:
     seat, person = first(game)
     start_clock(game.id, seat, NOW)
     seq = miss(game, seat, NOW + 2 * DAY)
-    moderate(game, f"!void {seq}", NOW + 2 * DAY)
-    moderate(game, "!resume", NOW + 2 * DAY)
+    moderate_as_mia(game, f"!void {seq}", NOW + 2 * DAY)
+    moderate_as_mia(game, "!resume", NOW + 2 * DAY)
     assert -1 not in counted(game, person).values()
 
 
 @pytest.mark.parametrize("why", ["abandoned", "broken"])
 def test_a_game_that_says_nothing_is_marked_without_rows(game: Table, why: str) -> None:
     if why == "abandoned":
-        moderate(game, "!abandon")
+        moderate_as_mia(game, "!abandon")
     finish(game.id, NOW)
     with engine.transaction() as session:
         row = session.get_one(Game, game.id)

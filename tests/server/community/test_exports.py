@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("app")
 DAY = timedelta(days=1)
 
 
-def rows(text: str) -> list[dict[str, str]]:
+def csv_rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -46,7 +46,7 @@ def ann(app: Flask) -> int:  # noqa: ARG001 - for its context
 
 
 def test_own_results_as_csv(ann: int) -> None:
-    first, second = rows(statistics.own_table(games_of(ann), ann))
+    first, second = csv_rows(statistics.own_table(games_of(ann), ann))
     assert tuple(first) == statistics.OWN
     assert (first["game"], first["name"], first["points"]) == ("Empire and Foes", 'Größe; "x", y', "50.0")
     assert second == {
@@ -113,7 +113,7 @@ def test_a_group_as_csv_and_json() -> None:
     with engine.reading() as session:
         group = statistics.group(session, "g2")
     assert group is not None
-    table = rows(statistics.group_table(group))
+    table = csv_rows(statistics.group_table(group))
     assert tuple(table[0]) == statistics.SEATS
     assert [(row["id"], row["player"], row["place"], row["bot"]) for row in table] == [
         ("g2", "Alice", "1", ""),
@@ -137,9 +137,11 @@ def test_no_cell_is_a_formula(ann: int, name: str) -> None:
         group = statistics.group(session, "g1")
     assert group is not None
     for text in (statistics.own_table(games_of(ann), ann), statistics.group_table(group)):
-        assert any(cell == f"'{name}" for row in rows(text) for cell in row.values())
+        assert any(cell == f"'{name}" for row in csv_rows(text) for cell in row.values())
         assert not any(
-            cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows(text) for cell in row.values()
+            cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+            for row in csv_rows(text)
+            for cell in row.values()
         )
 
 

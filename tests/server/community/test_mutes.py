@@ -13,7 +13,7 @@ from server.store import engine
 from server.store.models import Mute, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.mails import change
+from tests.support.games import change
 from tests.support.talk import word_id
 
 Begin = Callable[..., Table]
@@ -31,7 +31,7 @@ def muted(person: int) -> list[tuple[int, str]]:
         return [(other, name) for other, name in talk.muted(session, person)]
 
 
-def rows() -> int:
+def count_mutes() -> int:
     with engine.reading() as session:
         return session.scalar(select(func.count()).select_from(Mute)) or 0
 
@@ -41,17 +41,17 @@ def test_a_person_is_muted_once_and_heard_again(game: Table) -> None:
     assert [talk.mute(me, game.id, word_id(game.id, 1)) for _ in range(2)] == [True, False]
     assert muted(me) == [(other, "Bob")]
     assert muted(other) == []
-    assert rows() == 1
+    assert count_mutes() == 1
     talk.unmute(other, me)
-    assert rows() == 1
+    assert count_mutes() == 1
     talk.unmute(me, other)
-    assert rows() == 0
+    assert count_mutes() == 0
 
 
 @pytest.mark.parametrize(("person", "number"), [(1, 1), (0, 2), (0, 0)])
 def test_nobody_mutes_themselves_or_what_was_never_said(game: Table, person: int, number: int) -> None:
     assert not talk.mute(game.people[person], game.id, word_id(game.id, number))
-    assert rows() == 0
+    assert count_mutes() == 0
 
 
 def test_somebody_who_sits_nowhere_with_me_any_more_has_no_name(game: Table, table: Begin) -> None:
@@ -72,4 +72,4 @@ def test_somebody_who_sits_nowhere_with_me_any_more_has_no_name(game: Table, tab
 def test_several_requests_at_once_make_one_mute(app: Flask, game: Table) -> None:
     me = game.people[0]
     assert at_once(app, *[lambda: talk.mute(me, game.id, word_id(game.id, 1))] * 8).count(True) == 1
-    assert rows() == 1
+    assert count_mutes() == 1

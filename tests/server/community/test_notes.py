@@ -10,17 +10,17 @@ from flask import Flask
 from server.community import talk
 from server.errors import InvalidInput
 from server.store import engine
-from server.store.models import Game, Notes
+from server.store.models import Notes
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.mails import row
+from tests.support.games import loaded, row
 
 Begin = Callable[..., Table]
 
 
-def read(game: Table, seat: int) -> str:
+def notes_of(game: Table, seat: int) -> str:
     with engine.reading() as session:
-        return talk.at_table(session, session.get_one(Game, game.id), game.people[seat], 0, 10)[1]
+        return talk.at_table(session, loaded(session, game.id).game, game.people[seat], 0, 10)[1]
 
 
 def test_notes_are_replaced_and_deleted(table: Begin) -> None:
@@ -28,13 +28,13 @@ def test_notes_are_replaced_and_deleted(table: Begin) -> None:
     talk.write_notes(game.id, game.people[0], " Bob holds\r\nthe wine \n\n", NOW)
     talk.write_notes(game.id, game.people[1], "mine", NOW)
     talk.write_notes(other.id, other.people[0], "elsewhere", NOW)
-    assert [read(game, seat) for seat in range(3)] == ["Bob holds\nthe wine", "mine", ""]
+    assert [notes_of(game, seat) for seat in range(3)] == ["Bob holds\nthe wine", "mine", ""]
     talk.write_notes(game.id, game.people[0], "changed", NOW)
-    assert (read(game, 0), read(other, 0)) == ("changed", "elsewhere")
+    assert (notes_of(game, 0), notes_of(other, 0)) == ("changed", "elsewhere")
     for _ in range(2):
         talk.write_notes(game.id, game.people[0], "\u200b ", NOW)
     assert row(Notes, (game.id, game.people[0])) is None
-    assert (read(game, 0), read(game, 1)) == ("", "mine")
+    assert (notes_of(game, 0), notes_of(game, 1)) == ("", "mine")
 
 
 def test_notes_stand_beside_words(table: Begin) -> None:
@@ -43,9 +43,9 @@ def test_notes_stand_beside_words(table: Begin) -> None:
     for number in range(4):
         talk.say(game.id, game.people[number % 2], f"{number}", request_id=f"{number}", now=NOW)
     with engine.reading() as session:
-        said, noted = talk.at_table(session, session.get_one(Game, game.id), game.people[0], 0, 3)
+        said, noted = talk.at_table(session, loaded(session, game.id).game, game.people[0], 0, 3)
         assert ([word.text for word in said], noted) == (["1", "2", "3"], "mine")
-        assert talk.at_table(session, session.get_one(Game, game.id), game.people[0], 99, 3) == ([], "mine")
+        assert talk.at_table(session, loaded(session, game.id).game, game.people[0], 99, 3) == ([], "mine")
 
 
 def test_the_longest_notes(table: Begin) -> None:
@@ -54,7 +54,7 @@ def test_the_longest_notes(table: Begin) -> None:
     for text in ("x" * (talk.LONGEST_NOTES + 1), "x\n" * 501):
         with pytest.raises(InvalidInput):
             talk.write_notes(game.id, game.people[0], text, NOW)
-    assert read(game, 0) == "x" * talk.LONGEST_NOTES
+    assert notes_of(game, 0) == "x" * talk.LONGEST_NOTES
 
 
 @pytest.mark.concurrency
@@ -62,4 +62,4 @@ def test_several_requests_at_once_leave_one_row(app: Flask, table: Begin) -> Non
     game = table(3)
     person = game.people[0]
     assert at_once(app, *[lambda: talk.write_notes(game.id, person, "mine", NOW)] * 8) == [None] * 8
-    assert read(game, 0) == "mine"
+    assert notes_of(game, 0) == "mine"

@@ -14,7 +14,7 @@ from tests.support.costs import costs_at_most
 TOKEN = "abcdefghijklmnopqrstuvwx23"
 
 
-def said(text: str) -> str:
+def stored_text(text: str) -> str:
     """Return a text as the table reads it."""
     return cleaned(text, longest=500, most_lines=20, for_others=True)
 
@@ -57,7 +57,7 @@ def said(text: str) -> str:
     ],
 )
 def test_no_email_address_is_shown(text: str, shown: str) -> None:
-    assert said(text) == shown
+    assert stored_text(text) == shown
     assert is_masked(shown)
 
 
@@ -76,7 +76,7 @@ def test_no_email_address_is_shown(text: str, shown: str) -> None:
     ],
 )
 def test_no_token_is_shown(text: str, shown: str) -> None:
-    assert said(text) == shown
+    assert stored_text(text) == shown
     assert is_masked(shown)
 
 
@@ -101,14 +101,14 @@ def test_no_token_is_shown(text: str, shown: str) -> None:
     ],
 )
 def test_what_is_neither_is_said_as_typed(text: str) -> None:
-    assert said(text) == text
+    assert stored_text(text) == text
     assert not is_masked(text)
 
 
 def test_a_text_is_as_long_as_it_is_shown() -> None:
-    assert len(said("a@b " * 50)) == len(f"{ADDRESS} " * 50) - 1
+    assert len(stored_text("a@b " * 50)) == len(f"{ADDRESS} " * 50) - 1
     with pytest.raises(Exception, match="at most 500 characters"):
-        said("a@b " * 60)
+        stored_text("a@b " * 60)
     assert cleaned("a@b", longest=3, most_lines=1) == "a@b"  # notes to oneself
 
 

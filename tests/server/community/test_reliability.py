@@ -21,7 +21,7 @@ from tests.support.costs import statements
 DAY = timedelta(days=1)
 
 
-def row(
+def conduct_row(
     number: int,
     answers: Sequence[int],
     *,
@@ -54,29 +54,29 @@ def test_a_person_is_new_before_fifty_decisions() -> None:
 
 
 def test_only_the_last_200_decisions_count() -> None:
-    rows = [row(2, [7] * 150), row(1, [-1] * 20 + [9] * 60)]
+    rows = [conduct_row(2, [7] * 150), conduct_row(1, [-1] * 20 + [9] * 60)]
     assert reliability.figures(rows) == Shown(200, 0, 7, 2, 0)
-    rows = [row(2, [7] * 150), row(1, [9] * 60 + [-1] * 20)]
+    rows = [conduct_row(2, [7] * 150), conduct_row(1, [9] * 60 + [-1] * 20)]
     assert reliability.figures(rows).missed == 20
 
 
 def test_only_two_years_before_the_last_game_count() -> None:
     old = NOW - reliability.TWO_YEARS
-    rows = [row(2, [7]), row(1, [9, -1], ended=old, left=True)]
+    rows = [conduct_row(2, [7]), conduct_row(1, [9, -1], ended=old, left=True)]
     assert reliability.figures(rows) == Shown(1, 0, 7, 1, 0)
     rows[1].ended_at = old + timedelta(seconds=1)
     assert reliability.figures(rows) == Shown(3, 1, 7, 2, 1)
 
 
 def test_a_game_finished_as_a_substitute_takes_one_left_game_away() -> None:
-    rows = [row(number, [5], left=number < 2, substitute=number == 2) for number in range(4)]
+    rows = [conduct_row(number, [5], left=number < 2, substitute=number == 2) for number in range(4)]
     assert reliability.figures(rows).abandoned == 1
-    rows = [row(0, [5], substitute=True)]
+    rows = [conduct_row(0, [5], substitute=True)]
     assert reliability.figures(rows).abandoned == 0
 
 
 def test_only_the_last_20_games_can_have_been_left() -> None:
-    rows = [row(number, [5]) for number in range(20)] + [row(30, [5], left=True)]
+    rows = [conduct_row(number, [5]) for number in range(20)] + [conduct_row(30, [5], left=True)]
     assert (reliability.figures(rows).games, reliability.figures(rows).abandoned) == (20, 0)
 
 
@@ -95,7 +95,9 @@ def test_the_figures_are_those_of_a_second_count(games: list[tuple[list[int], in
     ended, rows = NOW, []
     for number, (answers, days, what) in enumerate(games):
         ended -= days * DAY
-        rows.append(row(number, answers, ended=ended, left=what == "left", substitute=what == "substitute"))
+        rows.append(
+            conduct_row(number, answers, ended=ended, left=what == "left", substitute=what == "substitute")
+        )
     found = reliability.figures(rows)
     flat, left, count = [], 0, 0
     for (answers, _, what), each in zip(games, rows, strict=True):
@@ -136,7 +138,7 @@ def test_others_see_listed_games_only_and_their_own_page_all() -> None:
         session.add_all([over("open", listed=True), over("private", listed=False)])
         session.flush()
         for game_id, answers in (("open", [[1, 60]] * 60), ("private", [[2, -1]] * 5)):
-            made = row(0, [])
+            made = conduct_row(0, [])
             made.game_id, made.person_id, made.answers = game_id, zoe, json.dumps(answers)
             session.add(made)
         session.flush()
@@ -159,7 +161,7 @@ def test_a_person_whose_listed_games_are_gone_is_new_again() -> None:
         zoe = people.get_or_create(session, "zoe@example.org", "Zoe", NOW).id
         session.add(over("open", listed=True))
         session.flush()
-        made = row(0, [60] * 60)
+        made = conduct_row(0, [60] * 60)
         made.game_id, made.person_id = "open", zoe
         session.add(made)
         session.flush()
@@ -177,10 +179,10 @@ def test_misses_are_listed_with_their_place_in_the_log_the_latest_first(
     game = table(3)
     alice = game.people[0]
     with engine.transaction() as session:
-        made = row(0, [])
+        made = conduct_row(0, [])
         made.game_id, made.person_id, made.answers = game.id, alice, json.dumps([[1, -1], [2, 5]])
         session.add(made)
-        other = row(0, [])
+        other = conduct_row(0, [])
         other.game_id, other.person_id, other.answers = game.id, game.people[1], json.dumps([[1, -1]])
         session.add(other)
     with engine.reading() as session:

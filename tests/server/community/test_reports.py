@@ -16,7 +16,7 @@ from server.store import alerts, engine, log, people, processes
 from server.store.models import Alert, Game, Person, Seat, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.mails import change, row
+from tests.support.games import change, row
 from tests.support.talk import word_id
 
 Begin = Callable[..., Table]

@@ -25,7 +25,7 @@ from server.store.models import Conduct, Game, Outage, Person, Reliability, Stan
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.decisions import lived
-from tests.support.games import finish
+from tests.support.games import finish, loaded
 
 pytestmark = pytest.mark.usefixtures("app")
 Begin = Callable[..., Table]
@@ -106,7 +106,7 @@ def test_standings_are_the_places_of_the_rules_and_name_who_held_the_seat(table:
     results.count(game.id, NOW)
     with engine.reading() as session:
         rows = session.scalars(select(Standing).order_by(Standing.seat)).all()
-        at = positions.load(session, session.get_one(Game, game.id))
+        at = positions.current(loaded(session, game.id))
     assert at.outcome is not None
     assert tuple(row.place for row in rows) == at.rules.places(at.state)
     assert tuple(row.score for row in rows) == at.outcome.scores
@@ -139,10 +139,10 @@ def test_an_error_in_one_game_leaves_the_others_counted(
         finish(game.id, NOW)
     whole = reliability.of_game
 
-    def faulty(session: Any, game: Game, held: Any) -> Any:
-        if game.id == "e1":
+    def faulty(table: Any, held: Any) -> Any:
+        if table.game.id == "e1":
             raise RuntimeError("planted")
-        return whole(session, game, held)
+        return whole(table, held)
 
     monkeypatch.setattr(reliability, "of_game", faulty)
     assert jobs.tick_results(NOW, TICK) == 2

@@ -24,7 +24,7 @@ from server.store import engine, links
 from server.store.models import Block, Game, Link, LinkPurpose, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.mails import change, row, submit
+from tests.support.games import change, loaded, row, submit
 from tests.support.talk import word_id
 
 Begin = Callable[..., Table]
@@ -36,18 +36,18 @@ def say(game: Table, seat: int, text: str, key: str = "", now=NOW) -> Word:
 
 def heard(game: Table, seat: int) -> list[str]:
     with engine.reading() as session:
-        return [said.text for said in talk.words(session, session.get_one(Game, game.id), game.people[seat])]
+        return [said.text for said in talk.words(session, loaded(session, game.id).game, game.people[seat])]
 
 
 def since(game: Table, seat: int, seq: int) -> list[str]:
     with engine.reading() as session:
         return [
             said.text
-            for said in talk.said_since(session, session.get_one(Game, game.id), game.people[seat], seq)
+            for said in talk.said_since(session, loaded(session, game.id).game, game.people[seat], seq)
         ]
 
 
-def count() -> int:
+def count_words() -> int:
     with engine.reading() as session:
         return session.scalar(select(func.count()).select_from(Word)) or 0
 
@@ -76,7 +76,7 @@ def test_everybody_at_the_table_reads_it(game: Table) -> None:
     for seat in range(3):
         assert heard(game, seat) == ["Good morning", "Hello\nAlice"]
     with engine.reading() as session:
-        mine, theirs = talk.words(session, session.get_one(Game, game.id), game.people[0])
+        mine, theirs = talk.words(session, loaded(session, game.id).game, game.people[0])
     assert (mine.own, mine.name, mine.at, mine.hidden) == (True, "Alice", NOW, False)
     assert (theirs.own, theirs.name, theirs.id) == (False, "Bob", word_id(game.id, 2))
 
@@ -114,7 +114,7 @@ def test_a_hidden_word_has_no_text_for_anybody(game: Table) -> None:
     change(Word, _id(game, 1), hidden_at=NOW, hidden_why="rude")
     with engine.reading() as session:
         for person in game.people:
-            (said,) = talk.words(session, session.get_one(Game, game.id), person)
+            (said,) = talk.words(session, loaded(session, game.id).game, person)
             assert (said.text, said.hidden, said.why) == ("", True, "rude")
 
 
@@ -122,9 +122,9 @@ def test_strangers_and_people_of_other_tables_read_nothing(game: Table, table: B
     other = table(4, game_id="g2")
     say(game, 0, "Hello")
     with engine.reading() as session:
-        assert talk.words(session, session.get_one(Game, game.id), other.people[3]) == []
-        assert talk.said_since(session, session.get_one(Game, game.id), other.people[3], 0) == []
-        assert talk.words(session, session.get_one(Game, other.id), other.people[0]) == []
+        assert talk.words(session, loaded(session, game.id).game, other.people[3]) == []
+        assert talk.said_since(session, loaded(session, game.id).game, other.people[3], 0) == []
+        assert talk.words(session, loaded(session, other.id).game, other.people[0]) == []
 
 
 @pytest.mark.parametrize("relation", ["mute", "block"])
@@ -232,7 +232,7 @@ def test_players_who_were_replaced_neither_talk_nor_read(game: Table, table: Beg
         say(game, 0, "Hello?")
     assert heard(game, 0) == []
     with engine.reading() as session:
-        (said,) = talk.words(session, session.get_one(Game, game.id), newcomer)
+        (said,) = talk.words(session, loaded(session, game.id).game, newcomer)
         assert (said.name, said.own) == (names.FORMER, False)
 
 
@@ -263,14 +263,14 @@ def test_an_unknown_game(game: Table) -> None:
 
 
 def test_what_is_taken_back_leaves_nothing_and_its_number_is_not_given_again(game: Table) -> None:
-    rows = count()
+    rows = count_words()
     say(game, 0, "Hello")
     say(game, 0, "Helo")
     taken_back = word_id(game.id, 2)
     assert not talk.take_back(game.id, game.people[1], taken_back)
     assert talk.take_back(game.id, game.people[0], taken_back)
     assert not talk.take_back(game.id, game.people[0], taken_back)
-    assert count() == rows + 1
+    assert count_words() == rows + 1
     assert say(game, 0, "Hello!").number == 3
     assert heard(game, 1) == ["Hello", "Hello!"]
 
@@ -323,7 +323,7 @@ def test_cleaned_text_stays_as_it_is(text: str) -> None:
 
 def ids(game_id: str, reader: int) -> list[str]:
     with engine.reading() as session:
-        return [each.id for each in talk.words(session, session.get_one(Game, game_id), reader)]
+        return [each.id for each in talk.words(session, loaded(session, game_id).game, reader)]
 
 
 def test_the_ids_of_words_are_one_for_all_readers_and_tell_nothing_of_other_tables(

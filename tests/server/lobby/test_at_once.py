@@ -44,7 +44,7 @@ def _newcomer(number: int) -> object:
     return None
 
 
-def _game(number: int) -> object:
+def _game_with(number: int) -> object:
     return create.create_game(wish(organiser=Guest("Zoe", f"zoe{number}@example.org")), NOW)
 
 
@@ -52,7 +52,7 @@ def _trial(_number: int) -> object:
     return visitors.start("byzanz", "Guest", NOW)
 
 
-@pytest.mark.parametrize("deed", [_newcomer, _game, _trial])
+@pytest.mark.parametrize("deed", [_newcomer, _game_with, _trial])
 def test_a_limit_holds_at_once(
     app: Flask, monkeypatch: pytest.MonkeyPatch, deed: Callable[[int], object]
 ) -> None:
@@ -68,7 +68,7 @@ def test_a_limit_holds_at_once(
     assert len(refused) == 12 - LIMITS.networks[-1]
 
 
-@pytest.mark.parametrize("deed", [_newcomer, _game, _trial])
+@pytest.mark.parametrize("deed", [_newcomer, _game_with, _trial])
 def test_a_total_for_everybody_holds_at_once(
     app: Flask, monkeypatch: pytest.MonkeyPatch, deed: Callable[[int], object]
 ) -> None:

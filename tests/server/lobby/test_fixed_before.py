@@ -19,7 +19,7 @@ from server.lobby import create, invitations
 from server.play import history
 from server.store import engine
 from server.store.models import Game, Seat
-from tests.support.games import play_on
+from tests.support.games import loaded, play_on
 from tests.support.lobby import (
     ALICE,
     BOB,
@@ -56,13 +56,13 @@ def accept(game_id: str, *guests: str, now: datetime) -> None:
 
 def order(game_id: str) -> tuple[int, ...] | None:
     with engine.reading() as session:
-        return history.header_of(session, game_id).cut_order
+        return history.header_of(loaded(session, game_id)).cut_order
 
 
 def finished(game_id: str) -> record.Record:
     play_on(game_id, 1000)
     with engine.reading() as session:
-        return history.record_for(session, session.get_one(Game, game_id), ALL)
+        return history.record_for(loaded(session, game_id), ALL)
 
 
 def test_each_player_gets_what_was_fixed_before_their_cut(now: datetime) -> None:
@@ -205,19 +205,19 @@ def test_seats_that_were_not_asked_come_last_and_get_no_mail_about_a_cut(now: da
     game_id = create.quick_game(slug="byzanz", players=[ALICE, BOB], bots=["random"], start=True, now=now)
     assert (order(game_id), mails("seated")) == ((0, 1, 2), [])
     with engine.reading() as session:
-        assert history.header_of(session, game_id).uncut == (0, 1)
+        assert history.header_of(loaded(session, game_id)).uncut == (0, 1)
 
 
 def test_a_substitute_changes_nothing_of_the_header(now: datetime) -> None:
     game_id, _host = invited(now)
     accept(game_id, "Bob", "Charlie", now=now)
     with engine.reading() as session:
-        before = history.header_of(session, game_id)
+        before = history.header_of(loaded(session, game_id))
     daphne = person(DAPHNE, now)
     with engine.transaction() as session:
         session.get_one(Seat, (game_id, 1)).person_id = daphne
     with engine.reading() as session:
-        assert history.header_of(session, game_id).first_hash == before.first_hash
+        assert history.header_of(loaded(session, game_id)).first_hash == before.first_hash
 
 
 def test_a_game_that_began_with_the_first_format_keeps_it(now: datetime) -> None:
@@ -228,5 +228,5 @@ def test_a_game_that_began_with_the_first_format_keeps_it(now: datetime) -> None
         game.record_format, game.cut_order = 1, "[]"
     assert order(game_id) is None
     with engine.reading() as session:
-        header = history.header_of(session, game_id)
+        header = history.header_of(loaded(session, game_id))
     assert (header.format, header.first_hash) == ("byzanz-record/1", record.GENESIS)

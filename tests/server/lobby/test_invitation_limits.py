@@ -57,7 +57,7 @@ def attack(now: datetime, rounds: int = 4) -> list[str]:
     ]
 
 
-def text_of(message: EmailMessage) -> str:
+def plain_text(message: EmailMessage) -> str:
     body = message.get_body(("plain",))
     assert body is not None
     return str(body.get_content())
@@ -71,7 +71,7 @@ def test_three_invitations_a_day_reach_a_stranger_and_the_rest_come_in_one_mail(
     later = to_strangers(delivered(NOW + DAY + HOUR))
     for address, messages in later.items():
         [one] = messages
-        linked = set(re.findall(r"/i/[a-z2-7]{26}", text_of(one)))
+        linked = set(re.findall(r"/i/[a-z2-7]{26}", plain_text(one)))
         assert len(linked) == len(games) - notify.REACH_A_STRANGER, address
     assert not any(to_strangers(delivered(NOW + DAY + 2 * HOUR)).values())
 
@@ -192,7 +192,7 @@ def test_one_click_in_an_invitation_ends_them_for_ever(client: FlaskClient) -> N
     [message] = to_strangers(delivered(NOW))[STRANGERS[0].address]
     path = message["List-Unsubscribe"].strip("<>").removeprefix("https://byzanz.test")
     assert path.startswith("/n/")
-    assert path in text_of(message)
+    assert path in plain_text(message)
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     before = seats_of(game_id)[1].status
     assert client.post(path, data={"List-Unsubscribe": "One-Click"}).status_code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from server.mail import subscriptions
 from server.mail.outgoing.deliver import deliver
 from server.mail.text import quoted
 from server.play.moderation import Newcomer, has_looked
-from server.store import engine, links, log, outbox, people
+from server.store import engine, links, log, people
 from server.store.models import GameSettings, Mail, Person, Turn
 from server.validation import Guest
 from tests.support.at_once import at_once, wait_until_held_up
@@ -270,7 +271,7 @@ def test_the_game_begins_when_the_last_one_accepts(now: datetime) -> None:
     assert " ".join(chance.shuffled(before, chance.Stream(key, "deal").below)) == dealt.move.removeprefix(
         "shuffle deal "
     )
-    answers = [outbox.details(mail) for mail in mails("answered", ALICE)]
+    answers = [json.loads(mail.details) for mail in mails("answered", ALICE)]
     assert answers == [
         {"name": "Bobby", "answer": "accepted", "begun": False},
         {"name": "Charlie", "answer": "accepted", "begun": True},
@@ -305,7 +306,7 @@ def test_who_leaves_before_the_start_takes_his_cut_along(now: datetime) -> None:
     invitations.accept(bob, "Bob", "bob cuts", now)
     invitations.decline(bob, now)
     assert (seats_of(game_id)[1].status, seats_of(game_id)[1].cut) == ("declined", "")
-    assert [outbox.details(mail)["answer"] for mail in mails("answered", ALICE)] == ["accepted", "left"]
+    assert [json.loads(mail.details)["answer"] for mail in mails("answered", ALICE)] == ["accepted", "left"]
     before = everything()
     invitations.decline(bob, now)
     assert everything() == before
@@ -383,7 +384,7 @@ def test_a_dropped_seat_is_free_and_its_person_is_told(now: datetime) -> None:
     invitations.drop(host, 1, now)
     seat = seats_of(game_id)[1]
     assert (seat.status, seat.person_id, seat.stored_name, seat.cut) == ("free", None, "", "")
-    assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == [{"why": "withdrawn"}]
+    assert [json.loads(mail.details) for mail in mails("cancelled", BOB)] == [{"why": "withdrawn"}]
     with pytest.raises(Closed):
         invitations.accept(bob, "Bob", "", now)
 
@@ -441,7 +442,7 @@ def test_it_starts_with_those_seated_and_moves_them_up(now: datetime) -> None:
         (2, "Theodora"),
     ]
     assert game_of(game_id).status == "running"
-    assert [outbox.details(mail) for mail in mails("cancelled", CHARLIE)] == [{"why": "started"}]
+    assert [json.loads(mail.details) for mail in mails("cancelled", CHARLIE)] == [{"why": "started"}]
     assert not mails("cancelled", BOB)
     with engine.reading() as session:
         place = links.seat_access(session, token("seat", DAPHNE, game_id, now), now)
@@ -469,7 +470,7 @@ def test_an_address_that_does_not_exist_is_not_emailed_that_a_game_is_called_off
         bob = session.get_one(Person, person_id)
         bob.unreachable, bob.retry_at = quoted("550 no such user"), now + again if again else None
     invitations.cancel(host, now)
-    assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == told
+    assert [json.loads(mail.details) for mail in mails("cancelled", BOB)] == told
 
 
 def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime) -> None:
@@ -478,7 +479,7 @@ def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime)
     invitations.decline(token("invite", CHARLIE, game_id, now), now)
     invitations.cancel(host, now)
     assert game_of(game_id).status == "cancelled"
-    assert [outbox.details(mail) for mail in mails("cancelled")] == [{"why": "cancelled"}]
+    assert [json.loads(mail.details) for mail in mails("cancelled")] == [{"why": "cancelled"}]
     before = everything()
     invitations.cancel(host, now)
     for press in (
@@ -539,7 +540,7 @@ def test_an_invitation_is_reminded_of_once_after_two_days(now: datetime) -> None
     assert len(mails("nudge", BOB)) == 1
     assert not mails("nudge", CHARLIE)
     assert {"name": "Bob", "answer": "silent", "begun": False} in [
-        outbox.details(mail) for mail in mails("answered", ALICE)
+        json.loads(mail.details) for mail in mails("answered", ALICE)
     ]
 
 
@@ -574,7 +575,7 @@ def listed(now: datetime) -> str:
 def test_a_stranger_takes_a_free_seat_of_a_listed_game(now: datetime) -> None:
     game_id = listed(now)
     assert invitations.take_free_seat(game_id, person(DAPHNE, now), "Daphne", "d", now) == 2
-    assert [outbox.details(mail)["answer"] for mail in mails("answered", ALICE)] == ["joined"]
+    assert [json.loads(mail.details)["answer"] for mail in mails("answered", ALICE)] == ["joined"]
     with pytest.raises(Closed):
         invitations.take_free_seat(game_id, person(DAPHNE, now), "Daphne again", "", now)
     with pytest.raises(Closed):
@@ -840,7 +841,7 @@ def test_a_dead_link_is_replaced_at_the_address_on_file(now: datetime) -> None:
     login.mail_fresh_link(bob, now)
     login.mail_fresh_link(host, now + timedelta(seconds=1))
     found = mails("fresh")
-    assert [(mail.person_id == person_id, outbox.details(mail)["purpose"]) for mail in found] == [
+    assert [(mail.person_id == person_id, json.loads(mail.details)["purpose"]) for mail in found] == [
         (True, "invite"),
         (False, "organise"),
     ]
@@ -866,7 +867,7 @@ def test_somebody_seated_gets_his_seat_for_any_dead_link(now: datetime) -> None:
     bob = token("invite", BOB, game_id, now)
     invitations.accept(bob, "Bob", "", now)
     login.mail_fresh_link(bob, now)
-    assert [outbox.details(mail)["purpose"] for mail in mails("fresh", BOB)] == ["seat"]
+    assert [json.loads(mail.details)["purpose"] for mail in mails("fresh", BOB)] == ["seat"]
 
 
 @pytest.mark.parametrize(("plays", "found"), [(True, ["seat"]), (False, [])])
@@ -874,7 +875,7 @@ def test_an_organiser_who_plays_gets_the_own_seat(now: datetime, plays: bool, fo
     game_id, host = invited(now, plays=plays, players=(BOB,), bots=("greedy",) * 2)
     invitations.accept(token("invite", BOB, game_id, now), "Bob", "", now)
     login.mail_fresh_link(host, now, to_seat=True)
-    assert [outbox.details(mail)["purpose"] for mail in mails("fresh", ALICE)] == found
+    assert [json.loads(mail.details)["purpose"] for mail in mails("fresh", ALICE)] == found
 
 
 # ---- mails off ----
@@ -960,7 +961,7 @@ def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask,
 
     def mailer() -> None:
         with engine.transaction() as session:
-            log.lock_game(session, game_id)
+            play.lock_game(session, game_id)
             ready.set()
             wait_until_held_up(session)
             session.get_one(Person, alice).unreachable = quoted("550 no such user")

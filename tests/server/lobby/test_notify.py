@@ -16,7 +16,7 @@ from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, invited, mails, per
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 
 
-def sent(game_id: str, kind: str, count: int, age: timedelta) -> None:
+def record_sent(game_id: str, kind: str, count: int, age: timedelta) -> None:
     """Queue emails of a kind about a game, as if some time ago."""
     reader = person(DAPHNE, NOW)
     with engine.transaction() as session:
@@ -41,7 +41,7 @@ def test_invitations_and_reminders_of_a_day_count_for_their_organiser(
 ) -> None:
     own = create.create_game(wish(), NOW)
     others = create.create_game(wish(organiser=BOB, players=(ALICE, CHARLIE)), NOW)
-    sent(own if of is ALICE else others, kind, 3, age)
+    record_sent(own if of is ALICE else others, kind, 3, age)
     alice = person(ALICE, NOW)
     left = notify.INVITATIONS_A_DAY - (3 if counts else 0)
     with engine.reading() as session:
@@ -52,7 +52,7 @@ def test_invitations_and_reminders_of_a_day_count_for_their_organiser(
 
 @pytest.mark.usefixtures("app")
 def test_with_more_than_all_sent_none_is_left() -> None:
-    sent(create.create_game(wish(), NOW), "invite", notify.INVITATIONS_A_DAY + 2, SECOND)
+    record_sent(create.create_game(wish(), NOW), "invite", notify.INVITATIONS_A_DAY + 2, SECOND)
     alice = person(ALICE, NOW)
     with engine.reading() as session, pytest.raises(TooMany, match="you have 0 left today"):
         notify.check_invitations(session, alice, 1, NOW)

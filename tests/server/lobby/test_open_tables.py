@@ -19,21 +19,16 @@ from server.store import engine
 from server.store.models import Block, Game, Person, Reliability, Seat
 from server.validation import Guest
 from tests.conftest import begun
-from tests.support.lobby import BOB, CHARLIE, DAPHNE, game_of, invited, known, person, token
+from tests.support.lobby import BOB, CHARLIE, DAPHNE, game_of, invited, known, open_table, person, token
 
 HOUR, DAY = 3600, timedelta(days=1)
 pytestmark = pytest.mark.usefixtures("app")
 
 
-def found(which: Wanted = Wanted(), reader: int | None = None, **more: int) -> list[str]:  # noqa: B008 - frozen
+def found_tables(which: Wanted = Wanted(), reader: int | None = None, **more: int) -> list[str]:  # noqa: B008 - frozen
     """Return the names of the open tables on a page."""
     with engine.reading() as session:
         return [table.game.name for table in open_tables.open_tables(session, which, reader, **more)[0]]
-
-
-def opened(name: str, now: datetime, **more: object) -> str:
-    """Open a table of Alice's with Bob invited and one free seat; return its id."""
-    return invited(now, **{"name": name, "players": (BOB,), "free": 1, "listed": True} | more)[0]
 
 
 def blocks(person_id: int, other_id: int, now: datetime) -> None:
@@ -42,7 +37,7 @@ def blocks(person_id: int, other_id: int, now: datetime) -> None:
         session.add(Block(person_id=person_id, other_id=other_id, at=now))
 
 
-def answers(person_id: int, decisions: int, missed: int) -> None:
+def set_reliability(person_id: int, decisions: int, missed: int) -> None:
     """Say how reliably a person answers."""
     with engine.transaction() as session:
         session.merge(
@@ -53,20 +48,20 @@ def answers(person_id: int, decisions: int, missed: int) -> None:
 
 
 def test_the_fullest_table_comes_first_then_the_oldest(now: datetime) -> None:
-    opened("Two free", now, free=2)
-    opened("Younger", now + DAY)
-    opened("Older", now)
-    opened("Not listed", now, listed=False, free=0, players=(BOB, CHARLIE))
-    opened("Full", now, free=0, players=(BOB, CHARLIE))
-    assert found() == ["Older", "Younger", "Two free"]
+    open_table("Two free", now, free=2)
+    open_table("Younger", now + DAY)
+    open_table("Older", now)
+    open_table("Not listed", now, listed=False, free=0, players=(BOB, CHARLIE))
+    open_table("Full", now, free=0, players=(BOB, CHARLIE))
+    assert found_tables() == ["Older", "Younger", "Two free"]
 
 
 def test_pages(now: datetime) -> None:
     for number in range(5):
-        opened(f"Table {number}", now + number * DAY)
-    assert found(page=2, most=2) == ["Table 2", "Table 3"]
-    assert found(page=3, most=2) == ["Table 4"]
-    assert found(page=4, most=2) == []
+        open_table(f"Table {number}", now + number * DAY)
+    assert found_tables(page=2, most=2) == ["Table 2", "Table 3"]
+    assert found_tables(page=3, most=2) == ["Table 4"]
+    assert found_tables(page=4, most=2) == []
     with engine.reading() as session:
         assert [open_tables.open_tables(session, Wanted(), None, page, 2)[1] for page in (1, 2, 3)] == [
             True,
@@ -91,13 +86,13 @@ def test_pages(now: datetime) -> None:
     ],
 )
 def test_filters(now: datetime, query: dict[str, str], names: list[str]) -> None:
-    opened("Byzanz", now)
-    opened("Slow", now + DAY, time_control=TimeControl(2 * 86400), organiser=DAPHNE)
-    opened("Empire", now + 2 * DAY, slug="empire", players=(), time_control=TimeControl(7200))
-    opened("Big", now + 3 * DAY, free=3)
+    open_table("Byzanz", now)
+    open_table("Slow", now + DAY, time_control=TimeControl(2 * 86400), organiser=DAPHNE)
+    open_table("Empire", now + 2 * DAY, slug="empire", players=(), time_control=TimeControl(7200))
+    open_table("Big", now + 3 * DAY, free=3)
     with engine.transaction() as session:
         session.execute(select(Person).where(Person.email == DAPHNE.address)).scalar_one().language = "de"
-    assert found(open_tables.wanted(query)) == names
+    assert found_tables(open_tables.wanted(query)) == names
 
 
 @pytest.mark.parametrize(
@@ -139,7 +134,7 @@ def test_no_filter_lists_what_a_block_hides_or_the_readers_own_tables(
             if one != other:
                 session.add(Block(person_id=ids[one], other_id=ids[other], at=now))
     for number, (host, guest) in enumerate(hosts):
-        game_id = opened(str(number), now, organiser=guests[host], players=(), free=2)
+        game_id = open_table(str(number), now, organiser=guests[host], players=(), free=2)
         if guest != host:
             with engine.transaction() as session:
                 seat = session.get_one(Seat, (game_id, 1))
@@ -147,8 +142,8 @@ def test_no_filter_lists_what_a_block_hides_or_the_readers_own_tables(
     for reader in NAMES:
         hidden = {two for one, two in pairs if one == reader} | {one for one, two in pairs if two == reader}
         shown = [str(number) for number, at_table in enumerate(hosts) if not {*at_table} & {*hidden, reader}]
-        assert sorted(found(reader=ids[reader])) == sorted(shown), reader
-    assert len(found()) == len(hosts)
+        assert sorted(found_tables(reader=ids[reader])) == sorted(shown), reader
+    assert len(found_tables()) == len(hosts)
 
 
 def test_the_statements_do_not_grow_with_the_tables(now: datetime) -> None:
@@ -168,10 +163,10 @@ def test_the_statements_do_not_grow_with_the_tables(now: datetime) -> None:
         event.remove(engine.db.engine, "before_cursor_execute", note)
         return count
 
-    opened("One", now)
+    open_table("One", now)
     few = sent()
     for number in range(8):
-        opened(f"More {number}", now, free=1 + number % 3)
+        open_table(f"More {number}", now, free=1 + number % 3)
     assert sent() == few
 
 
@@ -214,9 +209,9 @@ NO_FREE_SEAT = {"asks": 95, "free": 0, "players": (BOB, CHARLIE)}
 def test_a_table_asks_how_reliably_players_answer(
     now: datetime, decisions: int, missed: int, joins: bool
 ) -> None:
-    game_id = opened("Asks", now, asks=95)
+    game_id = open_table("Asks", now, asks=95)
     eve = known(DAPHNE, now)
-    answers(eve, decisions, missed)
+    set_reliability(eve, decisions, missed)
     if joins:
         assert invitations.take_free_seat(game_id, eve, "Daphne", "cut", now) == 2
         return
@@ -228,11 +223,11 @@ def test_a_table_asks_how_reliably_players_answer(
 
 
 def test_a_table_that_asks_for_nothing_lets_newcomers_in(now: datetime) -> None:
-    assert invitations.take_free_seat(opened("Open", now), known(DAPHNE, now), "Daphne", "cut", now) == 2
+    assert invitations.take_free_seat(open_table("Open", now), known(DAPHNE, now), "Daphne", "cut", now) == 2
 
 
 def test_invited_people_are_not_asked(now: datetime) -> None:
-    game_id = opened("Asks", now, asks=98)
+    game_id = open_table("Asks", now, asks=98)
     invitations.accept(token("invite", BOB, game_id, now), "Bob", "cut", now)
     with engine.reading() as session:
         assert session.get_one(Seat, (game_id, 1)).status == "seated"
@@ -241,7 +236,7 @@ def test_invited_people_are_not_asked(now: datetime) -> None:
 @pytest.mark.parametrize("more", [{"asks": 91}, {"asks": 100}, {"asks": -1}, NO_FREE_SEAT])
 def test_only_the_percentages_on_offer_for_free_seats(now: datetime, more: dict[str, object]) -> None:
     with pytest.raises(InvalidInput) as refused:
-        opened("Asks", now, **more)
+        open_table("Asks", now, **more)
     assert refused.value.field == "asks"
 
 
@@ -274,7 +269,7 @@ def test_each_change_of_its_seats_lets_a_table_wait_three_weeks_more(now: dateti
     "more", [{"listed": listed, "free": 0, "players": (BOB, CHARLIE)} for listed in (False, True)]
 )
 def test_other_tables_do_not_end_by_themselves(now: datetime, more: dict[str, object]) -> None:
-    assert game_of(opened("Waits", now, **more)).open_until is None
+    assert game_of(open_table("Waits", now, **more)).open_until is None
 
 
 def test_a_game_that_begins_or_is_called_off_no_longer_waits(now: datetime) -> None:

@@ -25,6 +25,7 @@ from server.store import engine, links
 from server.store.models import Game, GameSettings, Link, LinkPurpose, Mail, Person, Rematch, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
+from tests.support.games import change
 from tests.support.lobby import (
     any_settings,
     block,
@@ -36,7 +37,7 @@ from tests.support.lobby import (
     seats_of,
     set_game,
 )
-from tests.support.mails import change, send_waiting, text_of
+from tests.support.mails import send_waiting, text_of
 from tests.support.neighbour_game import elsewhere
 
 Begin = Callable[..., Table]

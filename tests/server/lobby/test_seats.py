@@ -16,6 +16,7 @@ from server.store import engine
 from server.store.models import Seat
 from server.validation import Guest
 from tests.server.lobby.test_fixed_before import about, finished, order
+from tests.support.games import loaded
 from tests.support.lobby import (
     ALICE,
     BOB,
@@ -107,7 +108,7 @@ def test_a_seat_is_removed_and_the_others_move_up(now: datetime) -> None:
     ]
     assert (game_of(game_id).status, order(game_id)) == ("running", (0, 1, 2))
     with engine.reading() as session:
-        assert history.header_of(session, game_id).cuts == ("alice cuts", "Charlie", "Daphne")
+        assert history.header_of(loaded(session, game_id)).cuts == ("alice cuts", "Charlie", "Daphne")
 
 
 def test_a_seat_that_the_game_needs_is_not_removed(now: datetime) -> None:

@@ -20,7 +20,7 @@ from server.store.models import Block, Game, Link, Mail, Person, Reliability, Se
 from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
-from tests.support.games import outsider
+from tests.support.games import loaded, outsider
 from tests.support.lobby import known, person, token
 
 Seating = Callable[..., Table]
@@ -67,7 +67,7 @@ def test_a_seat_that_was_left_may_be_offered_at_once(table: Seating) -> None:
     table(3)
     play.leave("g1", 1, now=NOW)
     with engine.reading() as session:
-        (away,) = open_tables.vacancies(session, session.get_one(Game, "g1"), by_player=False)
+        (away,) = open_tables.vacancies(loaded(session, "g1"), by_player=False)
         assert (away.seat.seat, away.since, away.offered_from) == (1, NOW, NOW)
     open_tables.offer_as_organiser(host(), 1, NOW + HOUR)
     assert seat_of("g1", 1).offered_at == NOW + HOUR
@@ -187,7 +187,7 @@ def test_the_record_of_such_a_game_is_valid(table: Seating, zoe: int) -> None:
     mia = person(Guest("Mia", "mia@example.org"), NOW)
     play.moderate("g1", "!abandon", reason="enough", person_id=mia, now=NOW)
     with engine.reading() as session:
-        text = record.write(history.record_for(session, session.get_one(Game, "g1"), "public"))
+        text = record.write(history.record_for(loaded(session, "g1"), "public"))
     (found,) = record.read(text)
     assert record.verify(found).wrong is None
 
@@ -289,13 +289,13 @@ def left_right_after(zoe: int, decisions: int, at: datetime, *, given: bool) -> 
     taken = seat_of("g1", 0).held_since
     for number in range(decisions):
         with engine.reading() as session:
-            now = positions.load(session, session.get_one(Game, "g1"))
+            now = positions.current(loaded(session, "g1"))
         while 0 not in now.awaited:
             seat = min(now.awaited)
             move = str(now.rules.moves(now.state, seat)[0])
             play.submit("g1", seat, move, seen=now.head, request_id=f"x{now.head}", now=at)
             with engine.reading() as session:
-                now = positions.load(session, session.get_one(Game, "g1"))
+                now = positions.current(loaded(session, "g1"))
         move = str(now.rules.moves(now.state, 0)[0])
         play.submit("g1", 0, move, seen=now.head, request_id=f"z{number}", now=at)
     play.leave("g1", 0, now=at)

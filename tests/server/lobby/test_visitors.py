@@ -39,7 +39,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "enforced_until", lambda _session, now, _tick: now)
 
 
-def opened(token: str, now: datetime) -> SeatAccess | None:
+def access_by(token: str, now: datetime) -> SeatAccess | None:
     with engine.reading() as session:
         return links.seat_access(session, token, now)
 
@@ -47,7 +47,7 @@ def opened(token: str, now: datetime) -> SeatAccess | None:
 def started(now: datetime, slug: str = "byzantium") -> tuple[str, str]:
     """Start a visitor's game; return its id and the token of its seat."""
     token = visitors.start(slug, "Guest", now, "de")
-    access = opened(token, now)
+    access = access_by(token, now)
     assert access is not None
     return access.game.id, token
 
@@ -58,10 +58,10 @@ def keep_token(game_id: str, now: datetime, address: str = ANN) -> str:
     with engine.reading() as session:
         mail = session.scalars(select(Mail).where(Mail.kind == "keep").order_by(Mail.id.desc())).first()
         assert mail is not None
-        return links.token(session.get_one(Link, json.loads(mail.details)["link"]))
+        return links.token(links.select_rows(session, Link.id == json.loads(mail.details)["link"])[0])
 
 
-def turn_of(game_id: str, seat: int = 0) -> Turn:
+def open_turn(game_id: str, seat: int = 0) -> Turn:
     with engine.reading() as session:
         return session.get_one(Turn, (game_id, seat))
 
@@ -84,7 +84,7 @@ def test_a_visitor_sits_first_among_the_fewest_bots_and_is_to_move(slug: str, no
     assert [seat.bot for seat in seats] == [None] + ["greedy"] * (len(seats) - 1)
     assert len(seats) == min(next(rules.seats for rules in latest() if rules.slug == slug))
     assert seats[0].uncut  # nobody asked for a cut, and the record says so
-    assert turn_of(game_id).seat == 0
+    assert open_turn(game_id).seat == 0
 
 
 def test_a_visitor_is_a_person_without_an_address(now: datetime) -> None:
@@ -96,7 +96,7 @@ def test_a_visitor_is_a_person_without_an_address(now: datetime) -> None:
 
 def test_no_clock_runs_and_nobody_is_emailed(now: datetime) -> None:
     game_id, token = started(now)
-    access = opened(token, now)
+    access = access_by(token, now)
     assert access is not None
     for day in range(1, 6):
         later = now + timedelta(days=day)
@@ -104,7 +104,7 @@ def test_no_clock_runs_and_nobody_is_emailed(now: datetime) -> None:
         jobs.tick_digests(later, 5)
         jobs.tick_unreached(later, 5)
         jobs.tick_turns(later, 5)
-    turn = turn_of(game_id)
+    turn = open_turn(game_id)
     assert (turn.started_at, turn.due_at, turn.remind_at) == (None, None, None)
     play.leave(game_id, 0, now=now, link_id=access.link.id)
     play.reclaim(game_id, 0, now=now, link_id=access.link.id)
@@ -115,7 +115,7 @@ def test_no_clock_runs_and_nobody_is_emailed(now: datetime) -> None:
 
 def test_it_troubles_no_moderator(now: datetime) -> None:
     game_id, token = started(now)
-    access = opened(token, now)
+    access = access_by(token, now)
     assert access is not None
     later = now + timedelta(days=6)
     with engine.reading() as session:
@@ -150,7 +150,7 @@ def test_a_game_that_is_no_longer_played_gives_its_place_back(
     with pytest.raises(TooMany):
         started(now)
     if how == "left":
-        access = opened(token, now)
+        access = access_by(token, now)
         assert access is not None
         play.leave(game_id, 0, now=now, link_id=access.link.id)
     elif how == "over":
@@ -165,10 +165,10 @@ def test_a_game_that_is_no_longer_played_gives_its_place_back(
 def test_a_game_that_nobody_keeps_ends_after_a_week(now: datetime) -> None:
     game_id, token = started(now)
     jobs.tick_purge(now + timedelta(days=7, seconds=-1), 5)
-    assert opened(token, now) is not None
+    assert access_by(token, now) is not None
     before = game_of(game_id).head
     jobs.tick_purge(now + timedelta(days=7), 5)
-    assert opened(token, now) is None
+    assert access_by(token, now) is None
     game = game_of(game_id)
     assert (game.status, game.trial) == ("over", False)
     with engine.reading() as session:
@@ -186,7 +186,7 @@ def test_a_finished_game_keeps_its_result_when_its_link_ends(now: datetime) -> N
     head = game_of(game_id).head
     assert visitors.end_old(now + timedelta(days=7)) == 1
     assert game_of(game_id).head == head
-    assert opened(token, now) is None
+    assert access_by(token, now) is None
 
 
 def test_keeping_it_makes_a_normal_seat(now: datetime) -> None:
@@ -195,7 +195,7 @@ def test_keeping_it_makes_a_normal_seat(now: datetime) -> None:
     head = game_of(game_id).head
     url = visitors.keep(token, "Ann", now, "nl")
     new = url.rpartition("/")[2]
-    access = opened(new, now)
+    access = access_by(new, now)
     assert access is not None
     assert access.seat.person is not None
     assert (access.game.id, access.seat.seat, access.seat.stored_name) == (game_id, 0, "Ann")
@@ -206,13 +206,13 @@ def test_keeping_it_makes_a_normal_seat(now: datetime) -> None:
             select(Link.purpose).where(Link.person_id == visitor, Link.revoked_at.is_(None))
         )
         assert left.all() == ["stop"]
-    assert opened(old, now) is None  # somebody else may have played until now
+    assert access_by(old, now) is None  # somebody else may have played until now
     assert not game_of(game_id).trial
     assert game_of(game_id).head == head
     [mail] = mails("turn", Guest("Ann", ANN))
     assert mail.game_id == game_id
     deliver(now + timedelta(minutes=3), FakeMailer())
-    assert turn_of(game_id).started_at is not None
+    assert open_turn(game_id).started_at is not None
     assert visitors.keep(token, "Ann", now) == url  # pressed twice
     assert visitors.end_old(now + timedelta(days=8)) == 0
 
@@ -302,7 +302,7 @@ def member(now: datetime, **more: Any) -> int:
 def test_a_signed_in_visitor_sits_as_themselves(now: datetime) -> None:
     ann = member(now)
     token = visitors.start("byzantium", "Guest", now, "de", ann)
-    access = opened(token, now)
+    access = access_by(token, now)
     assert access is not None
     assert (access.seat.person_id, access.seat.stored_name, access.game.trial) == (ann, "Ann", True)
     assert person(ANN).language is None  # the page's language is only a visitor's
@@ -316,7 +316,7 @@ def test_no_clock_runs_and_nobody_is_emailed_although_there_is_an_address(
     ann = member(now, cadence=cadence, time_zone="UTC")
     with engine.transaction() as session:
         session.get_one(Person, ann).digest_at = now
-    access = opened(visitors.start("byzantium", "Guest", now, None, ann), now)
+    access = access_by(visitors.start("byzantium", "Guest", now, None, ann), now)
     assert access is not None
     game_id = access.game.id
     for day in range(1, 6):
@@ -329,7 +329,7 @@ def test_no_clock_runs_and_nobody_is_emailed_although_there_is_an_address(
     subscriptions.mute_all(ann, False, now)
     subscriptions.set_cadence(ann, "digest", now)
     subscriptions.set_cadence(ann, "each", now)
-    turn = turn_of(game_id)
+    turn = open_turn(game_id)
     assert (turn.started_at, turn.due_at, turn.remind_at) == (None, None, None)
     assert queued() == []
     assert visitors.end_old(now + timedelta(days=7)) == 1
@@ -348,17 +348,17 @@ def test_no_digest_looks_again_at_a_visitors_game(now: datetime) -> None:
 def test_one_press_keeps_it_with_the_same_link(now: datetime) -> None:
     ann = member(now)
     token = visitors.start("byzantium", "Guest", now, None, ann)
-    access = opened(token, now)
+    access = access_by(token, now)
     assert access is not None
     game_id, head = access.game.id, access.game.head
     visitors.keep_own(game_id, now)
     visitors.keep_own(game_id, now)  # pressed twice
-    assert opened(token, now) is not None
+    assert access_by(token, now) is not None
     assert (game_of(game_id).trial, game_of(game_id).head) == (False, head)
     [mail] = mails("turn", Guest("Ann", ANN))
     assert mail.game_id == game_id
     deliver(now + timedelta(minutes=3), FakeMailer())
-    assert turn_of(game_id).started_at is not None
+    assert open_turn(game_id).started_at is not None
     assert visitors.end_old(now + timedelta(days=8)) == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,21 +24,10 @@ from server.store import engine, facts, links, log, outbox, people
 from server.store.facts import Fact
 from server.store.models import Alert, LinkPurpose, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import appoint, outsider
+from tests.support.games import appoint, change, outsider, row, submit
 from tests.support.lobby import everything
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import (
-    awaited,
-    bold_move,
-    change,
-    one_database,
-    queue,
-    row,
-    send_waiting,
-    submit,
-    text_of,
-    the_mail,
-)
+from tests.support.mails import awaited, bold_move, one_database, queue, send_waiting, text_of, the_mail
 from tests.support.pages import sign_in
 
 Begin = Callable[..., Table]
@@ -58,10 +48,10 @@ def notices(game: Table) -> list[tuple[int, dict[str, Any]]]:
     with engine.reading() as session:
         own = (Mail.kind == "refused", Mail.game_id == game.id)
         found = session.scalars(select(Mail).where(*own).order_by(Mail.person_id))
-        return [(mail.person_id, outbox.details(mail)) for mail in found]
+        return [(mail.person_id, json.loads(mail.details)) for mail in found]
 
 
-def refused(game: Table, seat: int, why: str = "550 5.1.1 no such user") -> Mail:
+def refuse(game: Table, seat: int, why: str = "550 5.1.1 no such user") -> Mail:
     """Queue an email to a player, which the mail server rejects."""
     queue("act", game.people[seat], f"refused-{seat}", game_id=game.id, seat=seat, seq=1)
     deliver.deliver(NOW, FakeMailer(*[PermanentFailure(why)] * 9))
@@ -72,7 +62,7 @@ def refused(game: Table, seat: int, why: str = "550 5.1.1 no such user") -> Mail
 def test_the_reason_of_a_rejection_is_kept_and_told(table: Begin) -> None:
     game = table(3)
     send_waiting()
-    mail = refused(game, 1)
+    mail = refuse(game, 1)
     said = quoted("550 5.1.1 no such user")
     assert (mail.status, mail.error) == ("failed", said)
     assert row(Person, game.people[1]).unreachable == said
@@ -89,7 +79,7 @@ def test_a_rejected_player_is_told_by_the_name_at_the_table(table: Begin) -> Non
     game = table(3)
     send_waiting()
     change(Person, game.people[1], name="nobody")
-    refused(game, 1)
+    refuse(game, 1)
     assert [details["name"] for _reader, details in notices(game)] == ["Bob"]
 
 
@@ -105,7 +95,7 @@ def test_a_reason_of_ours_is_told_in_the_readers_language(table: Begin) -> None:
 
 def test_those_in_charge_are_not_told_of_their_own_address(table: Begin) -> None:
     game = table(3)
-    refused(game, 0)
+    refuse(game, 0)
     assert notices(game) == []
     assert len(alerts()) == 1
 
@@ -115,8 +105,8 @@ def test_a_rejected_mail_about_no_game_is_told_to_nobody(table: Begin) -> None:
     send_waiting()
     queue("signin", game.people[1], "signin")
     with engine.transaction() as session:
-        mail = session.query(Mail).filter_by(key="signin").one()
-        deliverability.delivery_failed(session, {}, mail, GONE, NOW)
+        (mail,) = outbox.find(session, Mail.key == "signin")
+        deliverability.delivery_failed(session, (), mail, GONE, NOW)
     assert row(Person, game.people[1]).unreachable == GONE
     assert (alerts(), notices(game)) == ([], [])
 
@@ -615,7 +605,7 @@ def test_what_is_our_fault_suppresses_nobody_and_alerts_the_operator_once(table:
 def test_the_organiser_learns_that_the_player_did_nothing_wrong(table: Begin) -> None:
     game = table(3)
     send_waiting()
-    mail = refused(game, 1, "550 5.7.26 DMARC policy of reject")
+    mail = refuse(game, 1, "550 5.7.26 DMARC policy of reject")
     assert mail.status == "failed"
     assert [alert[0] for alert in alerts()] == ["mail-blocked"]
     (message,) = send_waiting(NOW + MINUTE)

@@ -25,7 +25,7 @@ def settings(author: str = "Byzanz <byzanz@example.org>", domain: str = "play.ex
     return Settings(mail_from=author, mail_domain=domain)
 
 
-def check(changes: dict[tuple[str, str], list[str]], given: Settings | None = None) -> list[Finding]:
+def findings(changes: dict[tuple[str, str], list[str]], given: Settings | None = None) -> list[Finding]:
     """Return the findings after these records of a sound set-up have changed; an empty list removes them."""
     records = {key: found for key, found in (SOUND | changes).items() if found}
     with serving(records) as resolver:
@@ -33,7 +33,7 @@ def check(changes: dict[tuple[str, str], list[str]], given: Settings | None = No
 
 
 def test_a_sound_set_up_is_told() -> None:
-    assert [str(found) for found in check({})] == [
+    assert [str(found) for found in findings({})] == [
         "ok     email for play.example.org goes to mail.example.org",
         "ok     SPF of play.example.org: v=spf1 mx -all",
         "ok     DKIM: example.org has keys; `byzanz doctor --mail YOUR-ADDRESS` shows whether they fit",
@@ -59,31 +59,31 @@ FAULTS = [
 def test_each_missing_record_is_named_with_its_remedy(
     changes: dict[tuple[str, str], list[str]], told: str
 ) -> None:
-    (wrong,) = [found for found in check(changes) if not found.ok]
+    (wrong,) = [found for found in findings(changes) if not found.ok]
     assert told in str(wrong)
     assert wrong.remedy
 
 
 def test_an_address_may_take_the_place_of_an_mx() -> None:
     changes = {("play.example.org", "MX"): [], ("play.example.org", "A"): ["192.0.2.1"]}
-    assert all(found.ok for found in check(changes))
+    assert all(found.ok for found in findings(changes))
 
 
 def test_without_replies_only_the_author_counts() -> None:
-    found = check({("example.org", "TXT"): ['"v=spf1 a -all"']}, settings(domain=""))
+    found = findings({("example.org", "TXT"): ['"v=spf1 a -all"']}, settings(domain=""))
     assert [each.ok for each in found] == [True, True, True]
     assert "SPF of example.org" in found[0].what
 
 
 def test_a_reply_domain_of_somebody_else_is_not_aligned() -> None:
     changes = {("play.example.net", "MX"): ["1 mx."], ("play.example.net", "TXT"): ['"v=spf1 mx -all"']}
-    (wrong,) = [each for each in check(changes, settings(domain="play.example.net")) if not each.ok]
+    (wrong,) = [each for each in findings(changes, settings(domain="play.example.net")) if not each.ok]
     assert "SPF for play.example.net does not count for DMARC of example.org" in wrong.what
 
 
 def test_a_policy_of_the_organisation_counts_for_its_subdomains() -> None:
     changes = {("s1._domainkey.mail.example.org", "TXT"): ['"v=DKIM1; p=A"']}
-    found = check(changes, settings("byzanz@mail.example.org"))
+    found = findings(changes, settings("byzanz@mail.example.org"))
     assert all(each.ok for each in found)
     assert found[-1].what.startswith("DMARC of mail.example.org: v=DMARC1")
 

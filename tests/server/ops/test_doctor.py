@@ -424,7 +424,7 @@ def test_the_files_that_are_used_are_told_without_a_password() -> None:
 # ---- the mail server ----
 
 
-def moderator() -> None:
+def add_moderator() -> None:
     """Let there be a moderator, whose address the mail server is asked about."""
     with engine.transaction() as session:
         session.add(Person(email="mia@example.org", name="Mia", created_at=NOW, moderator=True))
@@ -432,7 +432,7 @@ def moderator() -> None:
 
 @pytest.mark.usefixtures("alive")
 def test_a_relay_that_refuses_to_relay_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    moderator()
+    add_moderator()
     with FaultyServer(RCPT=["554 5.7.1 Relay access denied"]).running() as server:
         monkeypatch.setenv("BYZANZ_MAIL_URL", f"smtp://127.0.0.1:{server.port}")
         assert "554 5.7.1 Relay access denied" in only_wrong()

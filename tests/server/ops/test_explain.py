@@ -19,10 +19,10 @@ from server.store import alerts, engine, processes
 from server.store.facts import Fact
 from server.store.models import Entry, Game, Mail, Person, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
+from tests.support.games import outsider, submit
 from tests.support.lobby import invited
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import send_waiting, submit
+from tests.support.mails import send_waiting
 from tests.support.sample_mails import mailbox, with_replies
 
 Begin = Callable[..., Table]

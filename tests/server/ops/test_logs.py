@@ -24,10 +24,10 @@ from server.ops import logs, serve
 from server.scheduler import jobs, loop
 from server.store import engine, links, processes, totals
 from tests.conftest import NOW, Table, begun, settings
-from tests.support.games import give_to_bots
+from tests.support.games import give_to_bots, submit
 from tests.support.log_secrets import secrets_in
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import awaited, bold_move, send_waiting, submit
+from tests.support.mails import awaited, bold_move, send_waiting
 from tests.support.sample_mails import ALICE, mailbox, sample_mails, with_replies, written
 
 Log = Callable[..., io.StringIO]
@@ -53,7 +53,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     ours.setLevel(levels[1])
 
 
-def said(heard: io.StringIO) -> list[str]:
+def logged(heard: io.StringIO) -> list[str]:
     """The messages of a log in text, without time, level and logger."""
     return [line.partition(": ")[2] for line in heard.getvalue().splitlines()]
 
@@ -70,7 +70,7 @@ def test_the_level_is_that_of_the_settings_and_for_libraries_never_below_warning
         for number, letter in ((logging.DEBUG, "D"), (logging.INFO, "I"), (logging.WARNING, "W")):
             logging.getLogger(name).log(number, "%s of %s", letter, name)
     loud = ["W of some.library"] if level != "error" else []
-    assert said(heard) == [f"{letter} of server.of.this" for letter in letters] + loud
+    assert logged(heard) == [f"{letter} of server.of.this" for letter in letters] + loud
 
 
 def test_json_has_a_line_for_each_record_with_its_values(log: Log) -> None:
@@ -194,7 +194,7 @@ def test_a_move_is_one_line_that_names_no_card(
         f"/api/v1/seats/{game.tokens[0]}/moves", json={"move": "pass", "seen": 1, "request_id": "a"}
     )
     assert again.status_code == 200  # the same move, of which the log has told
-    assert said(heard) == [f"game g1: entry 2 is a move of seat 0 (player, person {game.people[0]})"]
+    assert logged(heard) == [f"game g1: entry 2 is a move of seat 0 (player, person {game.people[0]})"]
     assert f" INFO server.play.moves [{answer.headers['X-Request-ID']}]: " in heard.getvalue()
 
 
@@ -205,7 +205,7 @@ def test_each_mail_is_one_line(table: Callable[..., Table], log: Log) -> None:
     deliver.deliver(NOW, FakeMailer(PermanentFailure(f"550 <{ADDRESS}> unknown")), n=1)
     submit(game.id, 0, "pass")
     send_waiting(NOW)
-    first, _move, second = said(heard)
+    first, _move, second = logged(heard)
     assert first == f"mail 1 (turn, game g1) to person {game.people[0]} was rejected: 550 <…> unknown"
     assert second.endswith(f"(turn, game g1) to person {game.people[1]} was sent")
     totals.store()
@@ -222,7 +222,7 @@ def test_each_mail_that_comes_in_is_one_line(app: Flask, table: Callable[..., Ta
     assert lmtp.accept(app, written("pass"), ALICE, box.reply) == lmtp.ACCEPTED
     assert lmtp.accept(app, written("pass"), ALICE, "nobody@example.org") == lmtp.UNKNOWN
     assert lmtp.accept(app, written("spam"), ALICE, "complaints@byzanz.test") == lmtp.ACCEPTED
-    _move, done, again, unknown, strange = said(heard)
+    _move, done, again, unknown, strange = logged(heard)
     assert strange == "incoming mail: not about one of our emails"
     assert done.endswith(f"(reply, game g1, person {game.people[0]}): 1 of 1 lines carried out")
     assert (again, unknown) == ("incoming mail: seen before", "incoming mail: unknown")
@@ -237,7 +237,7 @@ def test_a_bounce_names_the_mail_that_came_back(app: Flask, table: Callable[...,
     box, heard = mailbox(), log()
     (bounced,) = (letter for letter in sample_mails() if letter.name == "dsn-postfix")
     lmtp.accept(app, bounced.raw(box.reply, box.bounce), "", box.bounce)
-    (line,) = said(heard)
+    (line,) = logged(heard)
     assert re.search(rf"\(bounce, mail \d+, person {game.people[0]}, game g1\): failed: ", line)
 
 
@@ -245,7 +245,7 @@ def test_a_bots_move_names_no_person(table: Callable[..., Table], log: Log) -> N
     give_to_bots(table(3), range(1))
     heard = log()
     assert jobs.tick_bots(NOW)
-    assert said(heard)[0] == "game g1: entry 2 is a move of seat 0 (bot)"
+    assert logged(heard)[0] == "game g1: entry 2 is a move of seat 0 (bot)"
 
 
 def test_a_tick_is_told_if_it_did_something_and_its_success_is_noted(app: Flask, log: Log) -> None:
@@ -259,7 +259,7 @@ def test_a_tick_is_told_if_it_did_something_and_its_success_is_noted(app: Flask,
     made._run_job("nudges", lambda: 2)
     made._run_job("purge", fail)
     totals.store()
-    first, second, *_trace = said(heard)
+    first, second, *_trace = logged(heard)
     assert first == "job nudges: 2 done"
     assert second.startswith("job purge failed")
     with engine.reading() as session:
@@ -275,7 +275,7 @@ def test_a_seat_that_is_played_for_is_told(log: Log, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(processes, "enforced_until", lambda *_: later)
     heard = log()
     assert jobs.tick_turns(later, 5.0)
-    assert "game g1: entry 2 was played for seat 0 in time-out" in said(heard)
+    assert "game g1: entry 2 was played for seat 0 in time-out" in logged(heard)
 
 
 def test_an_outage_of_the_database_is_a_line_of_each_kind(
@@ -299,7 +299,7 @@ def test_an_outage_of_the_database_is_a_line_of_each_kind(
             made._run_job("outbox", made._send_mail)
     finally:
         event.remove(engine.db.engine, "begin", down)
-    assert sorted(said(heard)) == [
+    assert sorted(logged(heard)) == [
         "fault at api.seat: the server has gone",
         "fault at turn.show: the server has gone",
         "job turns failed; it will run again at the next tick: the server has gone",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import http.server
+import io
 import os
 import re
 import shutil
@@ -17,19 +18,22 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import dkim
 import pytest
 import sqlalchemy as sa
+import time_machine
 
 from server import create_app
+from server.cli import main
 from server.config import home
 from server.demo import free_port
 from server.mail.incoming import lmtp, receive
-from server.ops import mail_checks
+from server.ops import logs, mail_checks
 from server.store import engine, people
 from tests.conftest import NOW, SECRET, settings
 from tests.support.mail_servers import FaultyServer, speaking
@@ -62,29 +66,49 @@ def environment(place: Path, **given: str) -> dict[str, str]:
     return clean | base | {"BYZANZ_BASE_URL": f"http://127.0.0.1:{free_port()}"} | given
 
 
-def doctor(place: Path, *before: str, folder: Path | None = None, **given: str) -> list[str]:
-    """Run `byzanz doctor`, which must fail without a traceback; return what is wrong, in its order.
+def doctor(place: Path, folder: Path | None = None, **given: str) -> list[str]:
+    """Run `byzanz doctor` in this process; see `wrong`.
+
+    Args:
+        folder: the current one.
+        given: further settings.
+    """
+    out, error = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(error):
+        patch.setattr(os, "environ", environment(place, **given))
+        patch.setattr(logs, "log_to_stderr", lambda *_: None)  # this process belongs to pytest
+        patch.chdir(folder or place.parent)
+        status = main(["doctor"])
+    return wrong(status, out.getvalue(), error.getvalue())
+
+
+def doctor_run(place: Path, *before: str, **given: str) -> list[str]:
+    """Run `byzanz doctor` in a process of its own; see `wrong`.
 
     Args:
         before: words before the command, such as those that set another clock.
-        folder: the current one.
         given: further settings.
     """
     done = subprocess.run(
         [*before, sys.executable, "-m", "server.cli", "doctor"],
         env=environment(place, **given),
-        cwd=folder or place.parent,
+        cwd=place.parent,
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    return [line.removeprefix("WRONG  ") for line in done.stdout.splitlines() if line.startswith("WRONG")]
+    return wrong(done.returncode, done.stdout, done.stderr)
 
 
-def change(place: Path, statement: str) -> None:
+def wrong(status: int, out: str, error: str) -> list[str]:
+    """Return what the command found wrong, in its order; it must have failed, without a traceback."""
+    assert status == 1, out + error
+    assert "Traceback" not in out + error
+    return [line.removeprefix("WRONG  ") for line in out.splitlines() if line.startswith("WRONG")]
+
+
+def change_file(place: Path, statement: str) -> None:
     """Change the database with SQLite's own tools."""
     with sqlite3.connect(place / "instance" / "byzanz.db") as connection:
         connection.execute(statement)
@@ -106,7 +130,7 @@ def can_mount() -> bool:
 @pytest.mark.skipif(not can_mount(), reason="a read-only file system needs root, unshare and mount")
 def test_a_read_only_file_system_is_named_before_any_owner(place: Path) -> None:
     script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-    first, *_ = doctor(place, "unshare", "-m", "sh", "-c", script, str(place))
+    first, *_ = doctor_run(place, "unshare", "-m", "sh", "-c", script, str(place))
     assert re.match(
         rf"the file system of {place}/instance/byzanz\.db is mounted read-only: mount it writable", first
     )
@@ -117,7 +141,7 @@ def test_a_full_disk_is_named(place: Path) -> None:
     small = (
         'cp -r "$0" "$0.kept" && mount -t tmpfs -o size=8m none "$0" && cp -r "$0.kept/." "$0" && exec "$@"'
     )
-    first, *_ = doctor(place, "unshare", "-m", "sh", "-c", small, str(place))
+    first, *_ = doctor_run(place, "unshare", "-m", "sh", "-c", small, str(place))
     assert re.match(
         rf"only \d MB free in {place}/instance: make room: without it no move can be stored", first
     )
@@ -128,7 +152,7 @@ def test_a_log_beside_the_database_with_another_owner_is_named(place: Path) -> N
     log = place / "instance" / "byzanz.db-wal"
     log.touch(mode=0o600)
     os.chown(log, NOBODY, -1)
-    first, *_ = doctor(place, *WITHOUT_POWERS)
+    first, *_ = doctor_run(place, *WITHOUT_POWERS)
     assert re.match(
         rf"{log} belongs to \S+, but the database to root: stop Byzanz, then: chown root {log}", first
     )
@@ -139,14 +163,14 @@ def test_settings_that_this_user_may_not_read_are_named(place: Path) -> None:
     (place / ".env").write_text("BYZANZ_TICK=5\n")
     (place / ".env").chmod(0o600)
     os.chown(place / ".env", NOBODY, -1)
-    (found,) = doctor(place, *WITHOUT_POWERS)
+    (found,) = doctor_run(place, *WITHOUT_POWERS)
     assert found.startswith(f"configuration: {place}/.env cannot be read (Permission denied): let the user")
 
 
 @AS_ROOT
 def test_a_key_that_this_user_may_not_read_is_named(place: Path) -> None:
     os.chown(place / "instance" / "secret_key", NOBODY, -1)
-    (found,) = doctor(place, *WITHOUT_POWERS)
+    (found,) = doctor_run(place, *WITHOUT_POWERS)
     assert found.startswith(
         f"configuration: {place}/instance/secret_key cannot be read (Permission denied): let"
     )
@@ -190,7 +214,7 @@ def test_an_empty_database_names_the_one_with_players(
 
 
 def test_a_database_of_a_newer_version_is_named(place: Path) -> None:
-    change(place, "UPDATE alembic_version SET version_num = '9999'")
+    change_file(place, "UPDATE alembic_version SET version_num = '9999'")
     first, *_ = doctor(place)
     assert first.startswith(
         "database: at revision 9999, which this version of Byzanz does not know: a newer one has"
@@ -199,13 +223,13 @@ def test_a_database_of_a_newer_version_is_named(place: Path) -> None:
 
 
 def test_an_older_database_is_to_be_upgraded(place: Path) -> None:
-    change(place, "UPDATE alembic_version SET version_num = '0033'")
+    change_file(place, "UPDATE alembic_version SET version_num = '0033'")
     first, *_ = doctor(place)
     assert re.fullmatch(r"database: at revision 0033, not \d+: run `byzanz upgrade`", first)
 
 
 def test_a_database_that_is_too_old_names_the_commit_between(place: Path) -> None:
-    change(place, "UPDATE alembic_version SET version_num = '0032'")
+    change_file(place, "UPDATE alembic_version SET version_num = '0032'")
     first, *_ = doctor(place)
     assert first == (
         "database: at revision 0032, which is too old for this version of Byzanz: install commit dc3bbcf3 and run "
@@ -313,27 +337,21 @@ def test_why_postgresql_does_not_let_us_in_is_named(
     assert not any("wrong-one" in line for line in found), "no password is printed"
 
 
-@pytest.mark.skipif(shutil.which("faketime") is None, reason="another clock needs faketime")
+DATABASE_CLOCKS = [
+    (timedelta(hours=2, seconds=5), "2 hours ahead of"),
+    (timedelta(minutes=-10, seconds=-5), "10 minutes behind"),
+    (timedelta(minutes=2, seconds=5), "2 minutes ahead of"),
+    (timedelta(seconds=10), None),
+]
+
+
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-@pytest.mark.parametrize(
-    ("by", "told"),
-    [
-        ("+2h", "2 hours ahead of"),
-        ("-10m", "10 minutes behind"),
-        ("+2m", "2 minutes ahead of"),
-        ("+10s", None),
-    ],
-)
+@pytest.mark.parametrize(("by", "told"), DATABASE_CLOCKS)
 def test_a_clock_that_differs_from_that_of_postgresql_is_named(
-    place: Path, database_url: str, by: str, told: str | None
+    place: Path, database_url: str, by: timedelta, told: str | None
 ) -> None:
-    found = doctor(
-        place,
-        *("faketime", "-f", by),
-        BYZANZ_DATABASE_URL=database_url,
-        BYZANZ_SECRET_KEY=SECRET,
-        FAKETIME_DONT_FAKE_MONOTONIC="1",
-    )
+    with time_machine.travel(datetime.now(UTC) + by):  # this process alone: PostgreSQL has the right time
+        found = doctor(place, BYZANZ_DATABASE_URL=database_url, BYZANZ_SECRET_KEY=SECRET)
     said = [line for line in found if line.startswith("the clock of this machine")]
     expected = (
         f"the clock of this machine is {told} that of the database: set the one that is wrong, and keep both "
@@ -381,7 +399,9 @@ def test_a_wrong_clock_is_named_and_no_other_server(place: Path, by: str, told: 
     key = (place / "instance" / "secret_key").read_text()
     app = create_app(settings(f"sqlite:///{place}/instance/byzanz.db", base_url=base, secret_key=key))
     with serving(app, port, app):
-        found = doctor(place, "faketime", "-f", by, BYZANZ_BASE_URL=base, FAKETIME_DONT_FAKE_MONOTONIC="1")
+        found = doctor_run(
+            place, "faketime", "-f", by, BYZANZ_BASE_URL=base, FAKETIME_DONT_FAKE_MONOTONIC="1"
+        )
     said = f"the clock of this machine is {told} that of the server at {base}: set the one that is wrong"
     assert found[0].startswith(said), "before the heartbeats, which are older by this clock"
     assert not any("another server" in line for line in found)

@@ -24,7 +24,8 @@ from server.store import engine
 from server.store import log as store_log
 from server.store.models import Alert, Game, Person
 from tests.conftest import NOW, SECRET, Table
-from tests.support.mails import change, html_of, one_database, send_waiting, submit, text_of
+from tests.support.games import change, submit
+from tests.support.mails import html_of, one_database, send_waiting, text_of
 from tests.support.pages import look
 from tests.support.sample_mails import with_replies
 

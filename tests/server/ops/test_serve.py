@@ -25,8 +25,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[serve.GunicornServ
     monkeypatch.setattr(serve.GunicornServer, "run", run)
     monkeypatch.setattr(logs, "log_to_stderr", lambda *_: None)
     monkeypatch.setattr(serve, "exit_on_sigterm", lambda: None)
+    gc.unfreeze()  # what the server freezes counts
     yield found
-    gc.unfreeze()
+    gc.freeze()
 
 
 def test_web_processes_share_the_application_and_no_connection(

@@ -22,9 +22,19 @@ from server.play import history, positions, standing_orders, turns
 from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.scheduler import jobs, loop
 from server.store import engine, links, log, people, processes
-from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
+from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat
 from tests.conftest import NOW, Table
-from tests.support.games import deal_with_a_set_to_sell, outsider, sale_now, start_clock
+from tests.support.games import (
+    deal_with_a_set_to_sell,
+    entries_by,
+    loaded,
+    outsider,
+    position,
+    sale_now,
+    start_clock,
+    submit,
+    turn_of,
+)
 from tests.support.mail_servers import FakeMailer
 from tests.support.mails import bold_move, text_of
 from tests.support.neighbour_game import elsewhere
@@ -43,27 +53,12 @@ def mia(app: Flask) -> int:  # noqa: ARG001 - requested for its context
         return person.id
 
 
-def position(game_id: str) -> positions.Position:
-    with engine.reading() as session:
-        return positions.load(session, session.get_one(Game, game_id))
-
-
-def entries(game_id: str, after: int = 1) -> list[tuple[int | None, str, str]]:
-    with engine.reading() as session:
-        return [(entry.seat, entry.by, entry.move) for entry in log.entries(session, game_id, after=after)]
-
-
 def seat_of(game_id: str, seat: int) -> Seat:
     with engine.reading() as session:
         return session.get_one(Seat, (game_id, seat))
 
 
-def turn_of(game_id: str, seat: int) -> Turn | None:
-    with engine.reading() as session:
-        return session.get(Turn, (game_id, seat))
-
-
-def mails(*kinds: str) -> list[tuple[str, int]]:
+def queued_mails(*kinds: str) -> list[tuple[str, int]]:
     with engine.reading() as session:
         found = session.scalars(select(Mail).where(Mail.kind.in_(kinds), elsewhere(Mail)).order_by(Mail.id))
         return [(mail.kind, mail.person_id) for mail in found]
@@ -74,12 +69,7 @@ def standing() -> set[str]:
         return set(session.scalars(select(Alert.key).where(Alert.cleared_at.is_(None))))
 
 
-def submit(game_id: str, seat: int, text: str = "pass", by: Cause = Cause.PLAYER) -> play.Receipt:
-    seen = position(game_id).head
-    return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW, by=by)
-
-
-def act(person_id: int, game_id: str, text: str, newcomer: Newcomer | None = None) -> int:
+def moderate(person_id: int, game_id: str, text: str, newcomer: Newcomer | None = None) -> int:
     return play.moderate(game_id, text, reason="because", person_id=person_id, now=NOW, newcomer=newcomer)
 
 
@@ -112,7 +102,7 @@ def verified(game_id: str) -> None:
     """Check that the log replays and its record verifies."""
     with engine.reading() as session:
         game = session.get_one(Game, game_id)
-        whole = history.record_for(session, game, "all")
+        whole = history.record_for(loaded(session, game.id), "all")
         record.verify(whole)
         assert record.paused(whole.entries) == game.paused
 
@@ -124,15 +114,18 @@ def test_two_decisions_missed_in_a_row_put_a_seat_on_autopilot_at_once(table: Be
     game = table(4)
     run_out_until(game.id, 0, 1)
     assert not seat_of(game.id, 0).autopilot
-    assert mails("timeout", "autopilot") == [("timeout", game.people[0])]
+    assert queued_mails("timeout", "autopilot") == [("timeout", game.people[0])]
     run_out_until(game.id, 0, 2)
     assert seat_of(game.id, 0).autopilot
-    made = [step for step in entries(game.id) if step[0] == 0]
+    made = [step for step in entries_by(game.id) if step[0] == 0]
     assert made[0] == (0, "clock", "pass")
     at = made.index((0, "clock", "!autopilot 0 on"))
     assert made[at - 1][1] == "clock"
     assert all(by in ("autopilot", "rules") for _, by, _ in made[at + 1 :])
-    assert mails("timeout", "autopilot") == [("timeout", game.people[0]), ("autopilot", game.people[0])]
+    assert queued_mails("timeout", "autopilot") == [
+        ("timeout", game.people[0]),
+        ("autopilot", game.people[0]),
+    ]
     assert turn_of(game.id, 0) is None
     verified(game.id)
 
@@ -140,7 +133,7 @@ def test_two_decisions_missed_in_a_row_put_a_seat_on_autopilot_at_once(table: Be
 def test_the_others_go_on_without_waiting_for_a_seat_on_autopilot(table: Begin) -> None:
     game = table(3)
     run_out_until(game.id, 0, 2)
-    before = len(mails("turn"))
+    before = len(queued_mails("turn"))
     for _ in range(30):
         at = position(game.id)
         if at.outcome:
@@ -148,8 +141,8 @@ def test_the_others_go_on_without_waiting_for_a_seat_on_autopilot(table: Begin) 
         seat = min(at.awaited)
         assert seat != 0
         submit(game.id, seat, str(at.rules.moves(at.state, seat)[-1]))
-    assert (0, "autopilot") in {(seat, by) for seat, by, _ in entries(game.id)}
-    assert ("turn", game.people[0]) not in mails("turn")[before:]
+    assert (0, "autopilot") in {(seat, by) for seat, by, _ in entries_by(game.id)}
+    assert ("turn", game.people[0]) not in queued_mails("turn")[before:]
     verified(game.id)
 
 
@@ -183,7 +176,7 @@ def test_an_order_that_is_carried_out_is_no_sign_that_its_owner_is_there(table: 
     with engine.transaction() as session:
         session.get_one(Seat, (game.id, 1)).missed = 1
     submit(game.id, 0)
-    assert entries(game.id)[:2] == [(0, "player", "pass"), (1, "order", "pass")]
+    assert entries_by(game.id)[:2] == [(0, "player", "pass"), (1, "order", "pass")]
     assert seat_of(game.id, 1).missed == 1
 
 
@@ -211,9 +204,9 @@ def test_a_seat_is_reclaimed_at_once(table: Begin, sign: str) -> None:
         play.withdraw_order(game.id, 0, None, now=NOW)
     seat = seat_of(game.id, 0)
     assert (seat.autopilot, seat.missed) == (False, 0)
-    assert entries(game.id)[-1] == (0, "player", "!autopilot 0 off")
+    assert entries_by(game.id)[-1] == (0, "player", "!autopilot 0 off")
     with engine.reading() as session:
-        assert positions.load(session, session.get_one(Game, game.id)).head == len(entries(game.id)) + 1
+        assert positions.current(loaded(session, game.id)).head == len(entries_by(game.id)) + 1
     verified(game.id)
 
 
@@ -224,7 +217,7 @@ def test_a_sale_out_of_turn_takes_the_seat_back(table: Begin) -> None:
         session.get_one(Seat, (game.id, seat)).autopilot = True
     submit(game.id, seat, sale)
     assert not seat_of(game.id, seat).autopilot
-    assert entries(game.id)[:2] == [(seat, "player", f"!autopilot {seat} off"), (seat, "player", sale)]
+    assert entries_by(game.id)[:2] == [(seat, "player", f"!autopilot {seat} off"), (seat, "player", sale)]
 
 
 def test_a_move_and_the_end_of_its_time_at_once_one_wins(table: Begin) -> None:
@@ -277,10 +270,10 @@ def all_away(game: Table) -> None:
 def test_a_game_that_nobody_plays_rests_instead_of_playing_itself(table: Begin, slug: str, n: int) -> None:
     game = table(n, slug=slug)
     all_away(game)
-    assert entries(game.id)[-1] == (None, "clock", "!pause")
+    assert entries_by(game.id)[-1] == (None, "clock", "!pause")
     assert standing() == {f"rests:{game.id}"}
     with engine.reading() as session:
-        assert turns.open_turns(session, game.id) == []
+        assert list(loaded(session, game.id).turns.values()) == []
         last = session.get_one(Game, game.id).head
         told = session.scalars(select(Mail).where(Mail.key.like(f"rest:{game.id}:%"))).all()
         assert {(mail.kind, mail.seq) for mail in told} == {("act", last)}
@@ -296,7 +289,7 @@ def test_the_first_who_is_back_wakes_the_game(table: Begin) -> None:
     game = table(3)
     all_away(game)
     assert play.reclaim(game.id, 1, now=NOW)
-    assert [step for step in entries(game.id) if step[2] == "!resume"] == [(None, "clock", "!resume")]
+    assert [step for step in entries_by(game.id) if step[2] == "!resume"] == [(None, "clock", "!resume")]
     assert standing() == set()
     assert set(position(game.id).awaited) == {1}
     assert turn_of(game.id, 1) is not None
@@ -306,10 +299,10 @@ def test_the_first_who_is_back_wakes_the_game(table: Begin) -> None:
 def test_a_game_with_bots_rests_when_its_only_person_is_away(table: Begin, mia: int) -> None:
     game = table(3)
     for seat, name in ((1, "Basil"), (2, "Irene")):
-        act(mia, game.id, f"!replace {seat}", Newcomer(name, bot="greedy"))
-    act(mia, game.id, "!autopilot 0 on")
+        moderate(mia, game.id, f"!replace {seat}", Newcomer(name, bot="greedy"))
+    moderate(mia, game.id, "!autopilot 0 on")
     assert position(game.id).paused
-    assert entries(game.id)[-1] == (None, "clock", "!pause")
+    assert entries_by(game.id)[-1] == (None, "clock", "!pause")
 
 
 def test_a_moderator_cannot_resume_a_game_that_nobody_plays_but_wakes_it_with_a_substitute(
@@ -318,8 +311,8 @@ def test_a_moderator_cannot_resume_a_game_that_nobody_plays_but_wakes_it_with_a_
     game = table(3)
     all_away(game)
     with pytest.raises(ActNotPossible, match="Every player is on autopilot"):
-        act(mia, game.id, "!resume")
-    act(mia, game.id, "!replace 2", Newcomer("Zoe", "zoe@example.org"))
+        moderate(mia, game.id, "!resume")
+    moderate(mia, game.id, "!replace 2", Newcomer("Zoe", "zoe@example.org"))
     assert not position(game.id).paused
     assert set(position(game.id).awaited) == {2}
     verified(game.id)
@@ -327,21 +320,21 @@ def test_a_moderator_cannot_resume_a_game_that_nobody_plays_but_wakes_it_with_a_
 
 def test_a_pause_by_a_moderator_is_not_ended_by_who_comes_back(table: Begin, mia: int) -> None:
     game = table(3)
-    act(mia, game.id, "!autopilot 0 on")
-    act(mia, game.id, "!pause")
+    moderate(mia, game.id, "!autopilot 0 on")
+    moderate(mia, game.id, "!pause")
     assert play.reclaim(game.id, 0, now=NOW)
     assert position(game.id).paused
-    act(mia, game.id, "!resume")
+    moderate(mia, game.id, "!resume")
     assert not position(game.id).paused
 
 
 def test_a_void_at_a_table_that_rests_leaves_it_to_the_moderator_to_go_on(table: Begin, mia: int) -> None:
     game = table(3)
     all_away(game)
-    act(mia, game.id, "!void 2")
+    moderate(mia, game.id, "!void 2")
     assert play.reclaim(game.id, 0, now=NOW)
     assert position(game.id).paused
-    act(mia, game.id, "!resume")
+    moderate(mia, game.id, "!resume")
     assert set(position(game.id).awaited) == {0}
     verified(game.id)
 
@@ -367,12 +360,12 @@ def test_the_last_who_plays_ends_the_game_with_all_others_on_autopilot(table: Be
 def test_a_resume_and_a_new_player_begin_the_count_anew(table: Begin, mia: int) -> None:
     game = table(4)
     run_out(game.id)
-    act(mia, game.id, "!void 2")
-    act(mia, game.id, "!resume")
+    moderate(mia, game.id, "!void 2")
+    moderate(mia, game.id, "!resume")
     assert seat_of(game.id, 0).missed == 0
     run_out(game.id)
-    act(mia, game.id, "!autopilot 0 on")
-    act(mia, game.id, "!replace 0", Newcomer("Zoe", "zoe@example.org"))
+    moderate(mia, game.id, "!autopilot 0 on")
+    moderate(mia, game.id, "!replace 0", Newcomer("Zoe", "zoe@example.org"))
     seat = seat_of(game.id, 0)
     assert (seat.missed, seat.autopilot, seat.bounces) == (0, False, 0)
 
@@ -382,43 +375,43 @@ def test_a_resume_and_a_new_player_begin_the_count_anew(table: Begin, mia: int) 
 
 def test_a_moderator_switches_an_autopilot_on_and_off(table: Begin, mia: int) -> None:
     game = table(4)
-    seq = act(mia, game.id, "!autopilot 0 on")
-    assert entries(game.id)[:2] == [(0, "moderator", "!autopilot 0 on"), (0, "autopilot", "pass")]
-    assert mails("autopilot") == [("autopilot", game.people[0])]
-    assert game.people[0] not in {person for _, person in mails("act")}
+    seq = moderate(mia, game.id, "!autopilot 0 on")
+    assert entries_by(game.id)[:2] == [(0, "moderator", "!autopilot 0 on"), (0, "autopilot", "pass")]
+    assert queued_mails("autopilot") == [("autopilot", game.people[0])]
+    assert game.people[0] not in {person for _, person in queued_mails("act")}
     with pytest.raises(ActNotPossible, match="already on"):
-        act(mia, game.id, "!autopilot 0 on")
-    act(mia, game.id, "!autopilot 0 off")
+        moderate(mia, game.id, "!autopilot 0 on")
+    moderate(mia, game.id, "!autopilot 0 off")
     assert not seat_of(game.id, 0).autopilot
     with pytest.raises(ActNotPossible, match="already off"):
-        act(mia, game.id, "!autopilot 0 off")
+        moderate(mia, game.id, "!autopilot 0 off")
     with pytest.raises(InvalidAct):
-        act(mia, game.id, "!autopilot 0 maybe")
+        moderate(mia, game.id, "!autopilot 0 maybe")
     with pytest.raises(InvalidAct):
-        act(mia, game.id, "!autopilot 9 on")
+        moderate(mia, game.id, "!autopilot 9 on")
     assert seq == 2
     verified(game.id)
 
 
 def test_a_bank_is_filled_for_decisions_to_come(table: Begin, mia: int) -> None:
     game = table(3)
-    act(mia, game.id, "!bank 0 3600")
+    moderate(mia, game.id, "!bank 0 3600")
     assert seat_of(game.id, 0).bank == 3600
     turn = turn_of(game.id, 0)
     assert turn is not None
     assert turn.bank == 0
     for bad in ("!bank 0 0", "!bank 0 -60", "!bank 7 60", "!bank 0 99999999"):
         with pytest.raises(InvalidAct):
-            act(mia, game.id, bad)
+            moderate(mia, game.id, bad)
     verified(game.id)
 
 
 def test_a_bot_has_no_bank_and_no_autopilot(table: Begin, mia: int) -> None:
     game = table(3)
-    act(mia, game.id, "!replace 1", Newcomer("Basil", bot="greedy"))
+    moderate(mia, game.id, "!replace 1", Newcomer("Basil", bot="greedy"))
     for text in ("!bank 1 60", "!autopilot 1 on"):
         with pytest.raises(ActNotPossible, match="bot"):
-            act(mia, game.id, text)
+            moderate(mia, game.id, text)
 
 
 # ---- leaving ----
@@ -428,13 +421,13 @@ def test_who_leaves_is_played_for_until_somebody_else_sits_there(table: Begin, m
     game = table(4)
     play.place_order(game.id, 0, "take wine", now=NOW)
     assert play.leave(game.id, 0, now=NOW)
-    assert entries(game.id)[:2] == [(0, "player", "!leave 0"), (0, "autopilot", "pass")]
+    assert entries_by(game.id)[:2] == [(0, "player", "!leave 0"), (0, "autopilot", "pass")]
     assert not play.leave(game.id, 0, now=NOW)
     with engine.reading() as session:
         assert [row.status for row in standing_orders.of_game(session, game.id)] == ["withdrawn"]
     assert standing() == {f"left:{game.id}:0"}
-    assert mails("left", "vacant") == [("vacant", mia), ("left", game.people[0])]
-    act(mia, game.id, "!replace 0", Newcomer("Zoe", "zoe@example.org"))
+    assert queued_mails("left", "vacant") == [("vacant", mia), ("left", game.people[0])]
+    moderate(mia, game.id, "!replace 0", Newcomer("Zoe", "zoe@example.org"))
     assert standing() == set()
     verified(game.id)
 
@@ -463,22 +456,22 @@ def test_who_leaves_and_comes_back_again_and_again_floods_nobody(table: Begin, m
     for number in range(play.LEAVES):
         assert play.leave(game.id, 0, now=NOW + number * timedelta(minutes=9))
         play.reclaim(game.id, 0, now=NOW + number * timedelta(minutes=9))
-    assert mails("left", "vacant") == [("vacant", mia), ("left", game.people[0])]
+    assert queued_mails("left", "vacant") == [("vacant", mia), ("left", game.people[0])]
     head = position(game.id).head
     with pytest.raises(TooMany, match="You have left this game 6 times within an hour"):
         play.leave(game.id, 0, now=NOW + timedelta(minutes=59))
     assert position(game.id).head == head
     assert play.leave(game.id, 1, now=NOW + timedelta(minutes=59))
     assert play.leave(game.id, 0, now=NOW + timedelta(minutes=61))
-    assert len(mails("left", "vacant")) == 2 + 3  # Alice, who organises, is told of Bob, too
+    assert len(queued_mails("left", "vacant")) == 2 + 3  # Alice, who organises, is told of Bob, too
     play.reclaim(game.id, 0, now=NOW + 2 * HOUR)
     assert play.leave(game.id, 0, now=NOW + DAY)
-    assert len(mails("left", "vacant")) == 5 + 2
+    assert len(queued_mails("left", "vacant")) == 5 + 2
 
 
 def test_nobody_leaves_a_game_that_has_ended(table: Begin, mia: int) -> None:
     game = table(3)
-    act(mia, game.id, "!abandon")
+    moderate(mia, game.id, "!abandon")
     with pytest.raises(NotRunning):
         play.leave(game.id, 0, now=NOW)
 
@@ -525,12 +518,12 @@ def test_a_seat_that_no_mail_reaches_for_72_hours_goes_on_autopilot(table: Begin
         session.query(Outage).delete()
     assert jobs.tick_unreached(NOW + 72 * HOUR, TICK) == 1
     assert jobs.tick_unreached(NOW + 72 * HOUR, TICK) == 0
-    assert entries(game.id)[:2] == [(0, "clock", "!autopilot 0 on"), (0, "autopilot", "pass")]
+    assert entries_by(game.id)[:2] == [(0, "clock", "!autopilot 0 on"), (0, "autopilot", "pass")]
     with engine.reading() as session:
         noted = log.entries(session, game.id, after=1)[0].note
     assert noted == "No mail has reached this player for 72 hours."
     assert f"lost:{game.id}:0" in standing()
-    assert {person for _, person in mails("vacant")} == {mia}
+    assert {person for _, person in queued_mails("vacant")} == {mia}
     assert seat_of(game.id, 0).autopilot
     verified(game.id)
 
@@ -565,7 +558,7 @@ def test_what_changed_before_the_lock_is_seen_under_it(table: Begin, mia: int) -
     assert play.give_up(game.id, 0, "bid 99", late) is None
     assert play.give_up(game.id, 1, turn.question, late) is None
     assert play.give_up(game.id, 0, turn.question, NOW + 71 * HOUR) is None
-    act(mia, game.id, "!pause")
+    moderate(mia, game.id, "!pause")
     assert play.give_up(game.id, 0, turn.question, late) is None
     assert not seat_of(game.id, 0).autopilot
 
@@ -630,7 +623,7 @@ def test_the_mail_says_what_was_played_and_how_to_come_back(table: Begin) -> Non
 
 def test_a_moderators_reason_is_in_the_mail(table: Begin, mia: int) -> None:
     game = table(4)
-    act(mia, game.id, "!autopilot 0 on")
+    moderate(mia, game.id, "!autopilot 0 on")
     fake_mailer = FakeMailer()
     while deliver.deliver(NOW, fake_mailer, steady=lambda: 0.0):
         pass
@@ -642,5 +635,5 @@ def test_alarms_end_with_the_game(table: Begin, mia: int) -> None:
     game = table(3)
     play.leave(game.id, 0, now=NOW)
     assert standing()
-    act(mia, game.id, "!abandon")
+    moderate(mia, game.id, "!abandon")
     assert standing() == set()

@@ -18,8 +18,7 @@ from server.store.models import Game, Seat, Snapshot, Turn
 from server.store.statements import TurnRow
 from tests.conftest import NOW, Table
 from tests.support.costs import listing, statements
-from tests.support.games import append
-from tests.support.mails import submit
+from tests.support.games import append, submit
 
 Begin = Callable[..., Table]
 SETS = [set(chosen) for size in range(4) for chosen in combinations(range(3), size)]

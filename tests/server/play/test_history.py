@@ -9,9 +9,9 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from server import play
 from server.play import history
 from server.store import engine
-from server.store.models import Game, Seat
+from server.store.models import Seat
 from tests.conftest import NAMES, NOW, Table
-from tests.support.games import outsider
+from tests.support.games import loaded, outsider
 
 Begin = Callable[..., Table]
 
@@ -19,7 +19,7 @@ Begin = Callable[..., Table]
 def written(game_id: str, viewer: Viewer = PUBLIC) -> record.Record:
     """Return the record of a game after it was written and read again."""
     with engine.reading() as session:
-        found = history.record_for(session, session.get_one(Game, game_id), viewer)
+        found = history.record_for(loaded(session, game_id), viewer)
     (again,) = record.read(record.write(found))
     assert again == found
     return found

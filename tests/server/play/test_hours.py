@@ -15,12 +15,13 @@ from server.errors import InvalidInput
 from server.lobby import settings
 from server.lobby.settings import TimeControl
 from server.mail.outgoing import deliver
-from server.play import positions, running, turns
+from server.play import running, turns
 from server.play.moderation import Newcomer
 from server.scheduler import jobs
 from server.store import engine, log, people
-from server.store.models import Absence, Game, Outage, Person, Seat, Turn
+from server.store.models import Absence, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
+from tests.support.games import change, loaded, position, row
 from tests.support.mail_servers import FakeMailer
 from tests.support.pages import look
 
@@ -37,18 +38,6 @@ def post(now: datetime) -> FakeMailer:
     while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
     return fake_mailer
-
-
-def change(kind: type[Any], key: Any, **values: object) -> None:
-    with engine.transaction() as session:
-        row = session.get_one(kind, key)
-        for name, value in values.items():
-            setattr(row, name, value)
-
-
-def row(kind: type[Any], key: Any) -> Any:
-    with engine.reading() as session:
-        return session.get_one(kind, key)
 
 
 def at_night(person: int) -> None:
@@ -76,7 +65,8 @@ def moderator(app: Any) -> int:  # noqa: ARG001 - requested for its context
 
 def times(game: Table, seat: int = 0) -> turns.Times:
     with engine.reading() as session:
-        found = turns.times(session, session.get_one(Game, game.id), session.get_one(Turn, (game.id, seat)))
+        hand = loaded(session, game.id)
+        found = turns.times(session, hand.game, hand.turns[seat])
     assert found is not None
     return found
 
@@ -127,16 +117,11 @@ def test_the_next_turn_has_what_is_left_of_the_bank(table: Begin) -> None:
     game = table(3, allowance=3600, bank=7200)
     post(NOW)
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=NOW + 90 * MINUTE)
-    while 0 not in (at := position(game)).awaited:
+    while 0 not in (at := position(game.id)).awaited:
         seat = min(at.awaited)
         move = str(at.rules.moves(at.state, seat)[0])
         play.submit(game.id, seat, move, seen=at.head, request_id=str(at.head), now=NOW + 91 * MINUTE)
     assert row(Turn, (game.id, 0)).bank == 90 * 60
-
-
-def position(game: Table) -> positions.Position:
-    with engine.reading() as session:
-        return positions.load(session, session.get_one(Game, game.id))
 
 
 ENDS = ["!pause", "!void 2", "!replace 1"]
@@ -203,7 +188,7 @@ def test_the_reminder_goes_out_at_four_fifths_of_what_counts(table: Begin) -> No
     assert jobs.tick_reminders(due - SECOND) == 0
     assert jobs.tick_reminders(due) == 1
     (reminder,) = post(due).to("alice")
-    text = text_of(reminder)
+    text = part_of(reminder)
     assert "Move by Wed 1 Apr, 13:00 (Amsterdam); your bank adds up to 12 hours." in text
 
 
@@ -227,7 +212,7 @@ def test_after_an_outage_an_hour_is_left_that_counts(table: Begin) -> None:
 # What is said
 
 
-def text_of(message: Any, kind: str = "plain") -> str:
+def part_of(message: Any, kind: str = "plain") -> str:
     return str(message.get_body((kind,)).get_content())
 
 
@@ -235,7 +220,7 @@ def text_of(message: Any, kind: str = "plain") -> str:
 def test_the_mail_says_both_moments_and_what_does_not_count(table: Begin) -> None:
     game = table(3, now=FRIDAY, **AMSTERDAM)
     (mail,) = post(FRIDAY).to("alice")
-    for text in (text_of(mail), text_of(mail, "html")):
+    for text in (part_of(mail), part_of(mail, "html")):
         words = " ".join(text.split())
         assert "Move by Wed 1 Apr, 13:00 (Amsterdam); your bank adds up to 12 hours." in words
         assert (
@@ -250,8 +235,8 @@ def test_the_mail_says_both_moments_and_what_does_not_count(table: Begin) -> Non
 def test_who_has_set_no_time_zone_is_told_that_it_is_the_table_s(table: Begin, client: FlaskClient) -> None:
     game = table(3, now=FRIDAY, time_zone="Asia/Kathmandu")
     (mail,) = post(FRIDAY).to("alice")
-    assert "Move by Sun 29 Mar, 01:45 (Kathmandu)." in text_of(mail)
-    assert "Times are in the table’s time zone" in text_of(mail)
+    assert "Move by Sun 29 Mar, 01:45 (Kathmandu)." in part_of(mail)
+    assert "Times are in the table’s time zone" in part_of(mail)
     assert "Times are in the table’s time zone" in look(client, f"/t/{game.tokens[0]}").text
 
 

@@ -13,8 +13,8 @@ from server.play.lengths import Estimate
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW, Table
-from tests.support.games import asked, make, position
-from tests.support.lobby import BOB, game_of, invited, seats_of
+from tests.support.games import asked, loaded, make, position
+from tests.support.lobby import BOB, invited
 
 Begin = Callable[..., Table]
 pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]
@@ -22,7 +22,8 @@ pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]
 
 def estimate(game_id: str) -> Estimate:
     with engine.reading() as session:
-        return lengths.estimate(session, game_of(game_id), seats_of(game_id))
+        hand = loaded(session, game_id)
+        return lengths.estimate(session, hand.game, hand.seats)
 
 
 def test_without_ended_games_it_follows_from_the_time_per_move() -> None:

@@ -20,15 +20,16 @@ from tests.conftest import NOW, Table
 from tests.support.games import (
     append,
     entries,
+    loaded,
     mails_of,
     outsider,
     play_on,
     position,
+    row,
     start_clock,
     submit,
     turn_of,
 )
-from tests.support.mails import row
 
 Begin = Callable[..., Table]
 
@@ -67,10 +68,10 @@ def test_an_act_is_refused_when_the_table_has_moved_on_since_it_was_decided(
 
 def test_a_void_takes_the_game_back_and_pauses_it(table: Begin, moderator: int) -> None:
     game = table(4)
-    submit(game.id, 0, "pass", "a")
+    submit(game.id, 0, "pass", request_id="a")
     before = position(game.id)
-    submit(game.id, 1, "pass", "b")
-    submit(game.id, 2, "pass", "c")
+    submit(game.id, 1, "pass", request_id="b")
+    submit(game.id, 2, "pass", request_id="c")
     seq = act(game, moderator, "!void 3")
     after = position(game.id)
     assert after.state == before.state
@@ -79,7 +80,7 @@ def test_a_void_takes_the_game_back_and_pauses_it(table: Begin, moderator: int) 
     assert entries(game.id)[seq - 1].note == "because"
     assert turn_of(game.id, 1) is None
     with pytest.raises(Refused):
-        submit(game.id, 1, "pass", "d")
+        submit(game.id, 1, "pass", request_id="d")
     act(game, moderator, "!resume")
     assert set(position(game.id).awaited) == {1}
     turn = turn_of(game.id, 1)
@@ -101,9 +102,8 @@ def test_a_void_of_the_last_deal_never_rolls_again(table: Begin, moderator: int)
 
 def _replayed(game_id: str) -> object:
     with engine.reading() as session:
-        game = session.get_one(models.Game, game_id)
-        seats = len(positions.seats_of(session, game_id))
-        return positions.replay(game, seats, position(game_id).rules, entries(game_id))
+        hand = loaded(session, game_id)
+        return positions.replay(hand.game, len(hand.seats), position(game_id).rules, entries(game_id))
 
 
 @pytest.mark.parametrize("target", ["1", "99", "0", "x", "-1", "²"])
@@ -324,7 +324,7 @@ def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin
     with engine.reading() as session:
         assert session.get_one(models.Game, game.id).quarantine is None
         assert session.scalars(select(models.Alert.cleared_at)).one() is not None
-    submit(game.id, 0, "pass", "after")
+    submit(game.id, 0, "pass", request_id="after")
 
 
 def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator: int) -> None:
@@ -334,7 +334,7 @@ def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator
     turn = turn_of(game.id, 0)
     assert turn is not None
     assert turn.opened_seq == seq
-    submit(game.id, 0, "pass", "after")
+    submit(game.id, 0, "pass", request_id="after")
 
 
 def test_a_game_set_aside_is_met_by_no_tick(table: Begin) -> None:
@@ -386,12 +386,12 @@ def test_a_link_revoked_in_mid_request_plays_nothing(table: Begin, moderator: in
 
 def test_a_request_whose_move_was_taken_back_gets_no_receipt(table: Begin, moderator: int) -> None:
     game = table(3)
-    receipt = submit(game.id, 0, "pass", "mine")
+    receipt = submit(game.id, 0, "pass", request_id="mine")
     act(game, moderator, f"!void {receipt.seq}")
     act(game, moderator, "!resume")
     with pytest.raises(Refused, match="since been undone"):
-        submit(game.id, 0, "pass", "mine")
-    assert not submit(game.id, 0, "pass", "another").repeated
+        submit(game.id, 0, "pass", request_id="mine")
+    assert not submit(game.id, 0, "pass", request_id="another").repeated
 
 
 def test_a_link_can_be_mailed_again_without_ending_it(table: Begin, moderator: int) -> None:

@@ -23,6 +23,7 @@ from tests.support.games import (
     append,
     deal_with_a_set_to_sell,
     entries,
+    loaded,
     mails_of,
     play_on,
     position,
@@ -265,9 +266,9 @@ def test_an_outage_moves_the_deadline_and_is_told_in_the_log(table: Begin) -> No
 
 def replayed(game_id: str) -> object:
     with engine.reading() as session:
-        game = session.get_one(models.Game, game_id)
-        seats = len(positions.seats_of(session, game_id))
-        return positions.replay(game, seats, rules_of(game.slug), log.entries(session, game_id))
+        table = loaded(session, game_id)
+        rules, entries = rules_of(table.game.slug), log.entries(session, game_id)
+        return positions.replay(table.game, len(table.seats), rules, entries)
 
 
 def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
@@ -277,10 +278,8 @@ def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
     with engine.transaction() as session:
         back = due + timedelta(hours=5)
         session.add(models.Outage(part="web", from_at=due - timedelta(minutes=1), to_at=back))
-        turn = session.get_one(Turn, (game.id, 0))
-        assert turns.deadline(session, session.get_one(models.Game, game.id), turn) == back + timedelta(
-            hours=1
-        )
+        hand = loaded(session, game.id)
+        assert turns.deadline(session, hand.game, hand.turns[0]) == back + timedelta(hours=1)
 
 
 def test_a_time_out_at_the_end_sells_by_the_clock_and_is_done_by_the_rules(table: Begin) -> None:
@@ -326,7 +325,7 @@ def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> 
         submit(game.id, 0, "pass", request_id="after")
     log_entries = entries(game.id)
     with engine.reading() as session:
-        header = history.header_of(session, game.id)
+        header = history.header_of(loaded(session, game.id))
     assert header.format == "byzanz-record/2"
     previous = header.first_hash
     for entry in log_entries:

@@ -14,41 +14,27 @@ from byzanz.games.byzanz.rules import Byzanz
 from byzanz.moves import IllegalMove, UnreadableOrder
 from server import play
 from server.errors import NoSuchOrder, TooMany
-from server.play import positions, standing_orders, turns
+from server.play import standing_orders
 from server.play.moderation import Newcomer
-from server.store import engine, log, models
-from server.store.models import Mail, Seat, StandingOrder
+from server.store import engine
+from server.store.models import Mail, Seat
+from server.store.statements import OrderRow
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
+from tests.support.games import entries, loaded, outsider, position, submit
 
 Begin = Callable[..., Table]
-
-
-def position(game_id: str) -> positions.Position:
-    with engine.reading() as session:
-        return positions.load(session, session.get_one(models.Game, game_id))
-
-
-def entries(game_id: str, after: int = 0) -> list[record.Entry]:
-    with engine.reading() as session:
-        return log.entries(session, game_id, after=after)
-
-
-def submit(game_id: str, seat: int, text: str) -> play.Receipt:
-    seen = position(game_id).head
-    return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW)
 
 
 def leave(game_id: str, seat: int, text: str) -> play.OrderResult:
     return play.place_order(game_id, seat, text, now=NOW)
 
 
-def rows(game_id: str) -> list[StandingOrder]:
+def orders_of(game_id: str) -> list[OrderRow]:
     with engine.reading() as session:
         return standing_orders.of_game(session, game_id)
 
 
-def moderator(game_id: str, act: str) -> int:
+def moderate_as_outsider(game_id: str, act: str) -> int:
     return play.moderate(game_id, act, reason="to test", person_id=outsider(), now=NOW)
 
 
@@ -71,7 +57,9 @@ def test_an_order_answers_in_the_transaction_that_makes_it_due_and_nobody_is_mai
     with engine.reading() as session:
         mailed = session.scalars(select(Mail.seat).where(Mail.kind == "turn", Mail.game_id == game.id)).all()
         assert set(mailed) <= {0}
-        assert {turn.seat for turn in turns.open_turns(session, game.id)} == set(position(game.id).awaited)
+        assert {turn.seat for turn in list(loaded(session, game.id).turns.values())} == set(
+            position(game.id).awaited
+        )
 
 
 def test_an_order_about_the_open_question_is_carried_out_at_once(table: Begin) -> None:
@@ -83,7 +71,7 @@ def test_an_order_about_the_open_question_is_carried_out_at_once(table: Begin) -
     assert entry.move.startswith("bid ")
     assert entry.note is not None
     assert entry.note.startswith("Raised to ")
-    assert [row.status for row in rows(game.id)] == ["standing"]
+    assert [row.status for row in orders_of(game.id)] == ["standing"]
 
 
 def test_why_an_order_did_it_is_told_to_its_owner_alone_and_to_all_after_the_end(table: Begin) -> None:
@@ -114,7 +102,7 @@ def test_an_order_that_does_not_fit_stops_with_a_reason_and_its_owner_is_asked(t
     game = table(4)
     leave(game.id, 1, "raise upto 1 then ask")
     submit(game.id, 0, str(position(game.id).rules.moves(position(game.id).state, 0)[-1]))
-    (row,) = rows(game.id)
+    (row,) = orders_of(game.id)
     assert row.status == "stopped"
     assert row.reason is not None
     assert "your limit was 1" in str(row.reason)
@@ -132,7 +120,7 @@ def test_an_order_that_fails_is_stopped_and_the_movers_move_stands(
 
     monkeypatch.setattr(Byzanz, "answer_order", fault)
     submit(game.id, 0, "pass")
-    (row,) = rows(game.id)
+    (row,) = orders_of(game.id)
     assert (row.status, str(row.reason)) == (
         "stopped",
         "It could not be carried out as the table stands now.",
@@ -146,14 +134,14 @@ def test_a_newer_order_about_the_same_takes_the_place_of_the_older(table: Begin)
     leave(game.id, 1, "pass this lot")
     leave(game.id, 1, "take wine")
     leave(game.id, 1, "raise upto 4")
-    assert [row.status for row in rows(game.id)] == ["withdrawn", "standing", "standing"]
+    assert [row.status for row in orders_of(game.id)] == ["withdrawn", "standing", "standing"]
 
 
 def test_an_order_for_one_lot_ends_with_it(table: Begin) -> None:
     game = table(4)
     leave(game.id, 1, "pass this lot")
     submit(game.id, 0, "pass")
-    assert [row.status for row in rows(game.id)] == ["done"]
+    assert [row.status for row in orders_of(game.id)] == ["done"]
 
 
 def test_bad_orders_are_refused_and_nothing_is_kept(table: Begin) -> None:
@@ -162,7 +150,7 @@ def test_bad_orders_are_refused_and_nothing_is_kept(table: Begin) -> None:
         leave(game.id, 0, "sing")
     with pytest.raises(IllegalMove):
         leave(game.id, 0, "ladder " + " ".join(["wood4"] * 3) + " upto 12")
-    assert rows(game.id) == []
+    assert orders_of(game.id) == []
 
 
 def test_an_order_is_withdrawn_by_its_owner_alone(table: Begin) -> None:
@@ -180,9 +168,9 @@ def test_after_a_void_orders_rest_until_their_owner_confirms_them(table: Begin) 
     game = table(4)
     leave(game.id, 1, "pass every lot")
     submit(game.id, 0, "pass")
-    moderator(game.id, "!void 2")
-    assert [row.status for row in rows(game.id)] == ["resting"]
-    moderator(game.id, "!resume")
+    moderate_as_outsider(game.id, "!void 2")
+    assert [row.status for row in orders_of(game.id)] == ["resting"]
+    moderate_as_outsider(game.id, "!resume")
     submit(game.id, 0, "pass")
     assert set(position(game.id).awaited) == {1}
     assert play.confirm_orders(game.id, 1, now=NOW) == 1
@@ -201,9 +189,9 @@ def test_orders_go_with_their_player_and_with_the_game(table: Begin) -> None:
         now=NOW,
         newcomer=Newcomer("Zoe", "zoe@example.org"),
     )
-    assert [row.status for row in rows(game.id)] == ["withdrawn", "standing"]
-    moderator(game.id, "!abandon")
-    assert [row.status for row in rows(game.id)] == ["withdrawn", "withdrawn"]
+    assert [row.status for row in orders_of(game.id)] == ["withdrawn", "standing"]
+    moderate_as_outsider(game.id, "!abandon")
+    assert [row.status for row in orders_of(game.id)] == ["withdrawn", "withdrawn"]
 
 
 def test_an_autopilot_plays_the_fallback_at_once_until_its_player_is_back(table: Begin) -> None:
@@ -222,9 +210,9 @@ def test_an_autopilot_plays_the_fallback_at_once_until_its_player_is_back(table:
 
 def test_an_order_left_while_paused_waits(table: Begin) -> None:
     game = table(4)
-    moderator(game.id, "!pause")
+    moderate_as_outsider(game.id, "!pause")
     assert not leave(game.id, 0, "pass this lot").moved
-    moderator(game.id, "!resume")
+    moderate_as_outsider(game.id, "!resume")
     assert set(position(game.id).awaited) == {1}
 
 
@@ -242,7 +230,7 @@ def test_a_seat_has_one_order_about_each_question_and_so_never_more_than_there_a
         "raise upto 2",
     ):
         leave(game.id, 1, text)
-    assert len([row for row in rows(game.id) if row.status == "standing"]) == 5
+    assert len([row for row in orders_of(game.id) if row.status == "standing"]) == 5
 
 
 def test_a_seat_leaves_no_more_orders_than_a_game_keeps(
@@ -256,11 +244,11 @@ def test_a_seat_leaves_no_more_orders_than_a_game_keeps(
         with pytest.raises(TooMany, match="has placed 3 orders"):
             leave(game.id, 1, f"raise upto {again + 5}")
     with engine.reading() as session, pytest.raises(TooMany):
-        play.preview_order(session, session.get_one(models.Game, game.id), 1, "take wine")
-    assert [row.status for row in rows(game.id)] == ["withdrawn", "withdrawn", "standing"]
+        play.preview_order(loaded(session, game.id), 1, "take wine")
+    assert [row.status for row in orders_of(game.id)] == ["withdrawn", "withdrawn", "standing"]
     assert play.withdraw_order(game.id, 1, None, now=NOW) == 1
     leave(game.id, 2, "raise upto 2")
-    assert len(rows(game.id)) == 4
+    assert len(orders_of(game.id)) == 4
 
 
 def test_what_becomes_of_one_game_leaves_the_orders_of_another_alone(table: Begin) -> None:
@@ -269,16 +257,18 @@ def test_what_becomes_of_one_game_leaves_the_orders_of_another_alone(table: Begi
         leave(each.id, 1, "pass every lot")
         leave(each.id, 2, "take wine")
         submit(each.id, 0, "pass")
-    before = [(row.number, row.seat, row.text, row.status, row.left_seq) for row in rows(other.id)]
-    assert [row.number for row in rows(other.id)] == [1, 1]
+    before = [(row.number, row.seat, row.text, row.status, row.left_seq) for row in orders_of(other.id)]
+    assert [row.number for row in orders_of(other.id)] == [1, 1]
     assert play.withdraw_order(game.id, 2, None, now=NOW) == 1
     play.leave(game.id, 3, now=NOW)
-    moderator(game.id, "!void 2")
-    moderator(game.id, "!resume")
+    moderate_as_outsider(game.id, "!void 2")
+    moderate_as_outsider(game.id, "!resume")
     play.confirm_orders(game.id, 1, now=NOW)
-    moderator(game.id, "!abandon")
-    assert {row.status for row in rows(game.id)} == {"withdrawn"}
-    assert [(row.number, row.seat, row.text, row.status, row.left_seq) for row in rows(other.id)] == before
+    moderate_as_outsider(game.id, "!abandon")
+    assert {row.status for row in orders_of(game.id)} == {"withdrawn"}
+    assert [
+        (row.number, row.seat, row.text, row.status, row.left_seq) for row in orders_of(other.id)
+    ] == before
 
 
 def test_an_order_of_one_game_answers_in_no_other(table: Begin) -> None:
@@ -293,7 +283,7 @@ def test_only_the_seat_that_leaves_loses_its_orders(table: Begin) -> None:
     leave(game.id, 1, "pass every lot")
     leave(game.id, 2, "pass every lot")
     play.leave(game.id, 1, now=NOW)
-    assert [row.status for row in rows(game.id)] == ["withdrawn", "standing"]
+    assert [row.status for row in orders_of(game.id)] == ["withdrawn", "standing"]
 
 
 def test_only_its_own_suspended_orders_are_confirmed_by_a_seat(table: Begin) -> None:
@@ -301,16 +291,16 @@ def test_only_its_own_suspended_orders_are_confirmed_by_a_seat(table: Begin) -> 
     for seat in (1, 2):
         leave(game.id, seat, "take wine")
     submit(game.id, 0, "pass")
-    moderator(game.id, "!void 2")
-    moderator(game.id, "!resume")
+    moderate_as_outsider(game.id, "!void 2")
+    moderate_as_outsider(game.id, "!resume")
     assert play.confirm_orders(game.id, 1, now=NOW) == 1
-    assert [row.status for row in rows(game.id)] == ["standing", "resting"]
+    assert [row.status for row in orders_of(game.id)] == ["standing", "resting"]
 
 
 def unreadable(game: Table, seat: int) -> None:
     """Change the text of a seat's orders to what these rules cannot read, as an upgrade might."""
     with engine.transaction() as session:
-        for row in standing_orders.of_seat(session, game.id, seat):
+        for row in standing_orders.of_seat(loaded(session, game.id), seat):
             row.text = "sing every lot"
 
 
@@ -320,7 +310,7 @@ def test_an_order_that_can_be_read_no_more_stops_and_the_others_are_carried_out(
         leave(game.id, seat, "pass every lot")
     unreadable(game, 2)
     submit(game.id, 0, "pass")
-    first, second = rows(game.id)
+    first, second = orders_of(game.id)
     assert (first.status, second.status) == ("standing", "stopped")
     assert second.ended_seq is not None
     assert (second.ended_at, "order" in str(second.reason)) == (NOW, True), second.reason
@@ -332,4 +322,4 @@ def test_an_order_that_can_be_read_no_more_is_in_the_way_of_no_other(table: Begi
     leave(game.id, 2, "take wine")
     unreadable(game, 2)
     leave(game.id, 2, "pass every lot")
-    assert [row.status for row in rows(game.id)] == ["stopped", "standing"]
+    assert [row.status for row in orders_of(game.id)] == ["stopped", "standing"]

@@ -17,10 +17,10 @@ from server.play.powers import Conflict, Unwarned
 from server.store import engine, log, people
 from server.store.models import ModeratorAction, Seat
 from tests.conftest import NOW, Table
-from tests.support.games import appoint, submit
+from tests.support.games import appoint, change, submit
 from tests.support.lobby import everything
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import change, send_waiting, text_of
+from tests.support.mails import send_waiting, text_of
 
 Begin = Callable[..., Table]
 ZOE = Newcomer("Zoe", "zoe@example.org")

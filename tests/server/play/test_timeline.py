@@ -10,10 +10,9 @@ import pytest
 
 from byzanz.rules import PUBLIC
 from server.play import history, positions
-from server.store import engine
-from server.store.models import Game
+from server.store import engine, log
 from tests.conftest import Table
-from tests.support.games import advance, count_entries, make, play_on, position, submit
+from tests.support.games import advance, count_entries, loaded, make, play_on, position, submit
 
 Begin = Callable[..., Table]
 
@@ -24,9 +23,9 @@ def replays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
     states = positions.states
 
-    def count(session: Any, game: Game, log: Sequence[Any]) -> list[Any]:
+    def count(game: Any, log: Sequence[Any]) -> list[Any]:
         counted.append(len(log))
-        return states(session, game, log)
+        return states(game, log)
 
     monkeypatch.setattr(positions, "states", count)
     monkeypatch.setattr(history, "_parts", OrderedDict())
@@ -36,7 +35,7 @@ def replays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def load(game: Table, upto: int | None = None) -> history.Timeline:
     """Load the timeline of the public."""
     with engine.reading() as session:
-        return history.load(session, session.get_one(Game, game.id), PUBLIC, upto)
+        return history.load(loaded(session, game.id), PUBLIC, upto)
 
 
 def test_a_second_look_replays_nothing_but_the_way_to_one_table(table: Begin, replays: list[int]) -> None:
@@ -44,14 +43,15 @@ def test_a_second_look_replays_nothing_but_the_way_to_one_table(table: Begin, re
     advance(game, "take")
     head = count_entries(game.id)
     with engine.reading() as session:
-        row = session.get_one(Game, game.id)
-        first = history.load(session, row, PUBLIC)
+        hand = loaded(session, game.id)
+        first = history.load(hand, PUBLIC)
         first.view(head - 2)
         assert replays == [head]
-        again = history.load(session, row, 1)
+        again = history.load(hand, 1)
         assert (again.parts, again.openings()) == (first.parts, first.openings())
         assert replays == [head]
-        assert again.view(5) == first.rules.view(positions.load(session, row, upto=5).state, 1)
+        state = positions.replay(hand.game, 3, first.rules, log.entries(session, game.id, upto=5))
+        assert again.view(5) == first.rules.view(state, 1)
         again.view(3)
         assert replays == [head, 5]
 
@@ -86,7 +86,7 @@ def test_a_move_that_ends_a_lot_was_made_in_it_and_the_next_lot_begins_after_it(
     submit(game.id, 0, "bid wine1")
     play_on(game.id, 5)
     with engine.reading() as session:
-        moments = history.load(session, session.get_one(Game, game.id), PUBLIC)
+        moments = history.load(loaded(session, game.id), PUBLIC)
     assert [entry.move for entry in moments.entries[1:]] == [
         "bid wine1",
         "pass",

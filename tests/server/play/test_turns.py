@@ -32,7 +32,7 @@ def everything_due(game: Table, hours: int) -> None:
     """Make the open turn of a game one that each hint names; the fewer hours, the longer it has waited."""
     at = NOW + hours * HOUR
     with engine.transaction() as session:
-        (turn,) = turns.open_turns(session, game.id)
+        turn = session.scalars(select(Turn).where(Turn.game_id == game.id)).one()
         turn.opened_at = turn.due_at = turn.remind_at = turn.refused_at = at
         turn.bot = True
 

@@ -31,7 +31,7 @@ from server.scheduler import jobs, loop
 from server.store import alerts, engine, processes
 from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Snapshot, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import TICK, change, entries_by, give_to_bots
+from tests.support.games import TICK, all_of, change, entries_by, give_to_bots, loaded, turn_of
 from tests.support.mail_servers import FakeMailer
 from tests.support.neighbour_game import NEIGHBOUR
 from tests.support.scheduler import Machine
@@ -52,16 +52,6 @@ def post(now: datetime = NOW) -> FakeMailer:
     while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
         pass
     return fake_mailer
-
-
-def rows(kind: type[Any]) -> list[Any]:
-    with engine.reading() as session:
-        return list(session.scalars(select(kind)))
-
-
-def turn_of(game_id: str, seat: int) -> Turn | None:
-    with engine.reading() as session:
-        return session.get(Turn, (game_id, seat))
 
 
 def standing() -> set[str]:
@@ -177,8 +167,8 @@ def test_nobody_loses_time_to_an_outage(table: Begin, before: int, away: int) ->
 
 def turns_due(game_id: str) -> datetime:
     with engine.reading() as session:
-        game = session.get_one(Game, game_id)
-        due = turns.deadline(session, game, session.get_one(Turn, (game_id, 0)))
+        hand = loaded(session, game_id)
+        due = turns.deadline(session, hand.game, hand.turns[0])
     assert due is not None
     return due
 
@@ -216,7 +206,7 @@ def test_a_gap_in_either_part_is_one_outage_and_nobody_is_played_for_meanwhile(
         assert jobs.tick_turns(machine.now, TICK) == 0
     loop.record_heartbeat(web, machine.now, machine.steady)
     loop.record_heartbeat(web, machine.now + MINUTE, machine.steady + 60)
-    (outage,) = rows(Outage)
+    (outage,) = all_of(Outage)
     assert (outage.part, outage.from_at, outage.to_at) == ("web", NOW, NOW + 90 * MINUTE)
     assert jobs.tick_turns(machine.now, TICK) == 0
 
@@ -243,7 +233,7 @@ def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
         machine.wait(9 * MINUTE)
         loop.record_heartbeat(other, machine.now, machine.steady)
     machine.send_heartbeats()
-    assert [outage.part for outage in rows(Outage)] == ["scheduler"]
+    assert [outage.part for outage in all_of(Outage)] == ["scheduler"]
 
 
 @pytest.mark.parametrize(("tick", "longest"), [(0.5, 60), (5, 60), (10, 60), (100, 600)])
@@ -253,9 +243,9 @@ def test_a_gap_is_an_outage_after_a_minute_or_six_ticks(tick: float, longest: in
     recorder.record(NOW, 0)
     then = NOW + timedelta(seconds=longest)
     recorder.record(then, longest)
-    assert rows(Outage) == []
+    assert all_of(Outage) == []
     recorder.record(then + timedelta(seconds=longest + 1), longest * 2 + 1)
-    assert len(rows(Outage)) == 1
+    assert len(all_of(Outage)) == 1
 
 
 def test_a_gap_across_a_restart_is_an_outage(machine: Machine) -> None:
@@ -263,7 +253,7 @@ def test_a_gap_across_a_restart_is_an_outage(machine: Machine) -> None:
     machine.steady = 5.0  # the machine was started anew
     machine.start()
     machine.send_heartbeats()
-    assert {(outage.part, outage.to_at - outage.from_at) for outage in rows(Outage)} == {
+    assert {(outage.part, outage.to_at - outage.from_at) for outage in all_of(Outage)} == {
         ("web", 3 * HOUR),
         ("scheduler", 3 * HOUR),
     }
@@ -349,7 +339,7 @@ def test_a_clock_set_back_while_nothing_ran_freezes_until_it_is_right_again(mach
     machine.steady += 30
     machine.send_heartbeats()
     assert standing() == set()
-    assert {outage.part for outage in rows(Outage)} == {"clock"}
+    assert {outage.part for outage in all_of(Outage)} == {"clock"}
     with engine.reading() as session:
         assert processes.enforced_until(session, machine.now, TICK) is not None
 
@@ -380,7 +370,7 @@ def test_a_machine_that_slept_was_away_and_its_clock_did_not_jump(machine: Machi
     machine.wait(8 * HOUR)  # the steady clock runs on while it sleeps
     machine.send_heartbeats()
     assert standing() == set()
-    assert len(rows(Outage)) == 2
+    assert len(all_of(Outage)) == 2
 
 
 @pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
@@ -391,7 +381,7 @@ def test_mails_of_a_wrong_future_go_out_when_the_clock_is_right(table: Begin, ma
     machine.now -= 3 * DAY
     machine.send_heartbeats()
     post(machine.now)
-    assert [mail.status for mail in rows(Mail) if mail.game_id != NEIGHBOUR] == ["sent"]
+    assert [mail.status for mail in all_of(Mail) if mail.game_id != NEIGHBOUR] == ["sent"]
 
 
 @pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
@@ -450,14 +440,14 @@ def test_an_alarm_is_one_row_however_often_it_is_raised() -> None:
     for at in (NOW, NOW + HOUR):
         with engine.transaction() as session:
             alerts.raise_alert(session, "k", quoted(f"at {at:%H}"), at)
-    (alarm,) = rows(Alert)
+    (alarm,) = all_of(Alert)
     assert (alarm.text, alarm.at) == (quoted("at 10"), NOW)
     with engine.transaction() as session:
         alerts.clear(session, "k", NOW + HOUR)
         alerts.clear(session, "other", NOW + HOUR)
     with engine.transaction() as session:
         alerts.raise_alert(session, "k", quoted("again"), NOW + DAY)
-    (alarm,) = rows(Alert)
+    (alarm,) = all_of(Alert)
     assert (alarm.text, alarm.at, alarm.cleared_at) == (quoted("again"), NOW + DAY, None)
 
 
@@ -484,7 +474,7 @@ def test_bots_play_a_whole_game_by_themselves(
         own = select(Entry.by).where(Entry.game_id == game.id, Entry.seat.is_not(None))
         made = set(session.scalars(own))
     assert made <= {"bot", "rules"}
-    mails = [mail for mail in rows(Mail) if mail.game_id != NEIGHBOUR]
+    mails = [mail for mail in all_of(Mail) if mail.game_id != NEIGHBOUR]
     assert mails == [mail for mail in mails if mail.kind == "turn"][:1]  # Alice's, before she left
 
 
@@ -495,7 +485,7 @@ def test_bots_wait_for_people(table: Begin) -> None:
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=NOW)
     let_bots_play()
     with engine.reading() as session:
-        assert [turn.seat for turn in turns.open_turns(session, game.id)] == [0]
+        assert [turn.seat for turn in list(loaded(session, game.id).turns.values())] == [0]
 
 
 def test_a_bot_that_is_of_no_known_kind_sets_its_game_aside_alone(table: Begin) -> None:
@@ -577,7 +567,7 @@ def test_the_clockwork_mails_moves_bots_and_stops(table: Begin, app: Flask) -> N
     scheduler.start()
     try:
         wait_for(inbox.mails)
-        assert {row.part for row in rows(Heartbeat)} == {"web", "scheduler"}
+        assert {row.part for row in all_of(Heartbeat)} == {"web", "scheduler"}
         play.submit(game.id, 0, "pass", seen=1, request_id="r", now=engine.utc_now())
         wait_for(lambda: len(entries_by(game.id)) > 3)
     finally:
@@ -614,8 +604,8 @@ def test_a_web_process_beats_and_does_nothing_else(table: Begin, app: Flask) -> 
     scheduler = loop.Scheduler(app, app.config["BYZANZ"], parts=("web",))
     scheduler.start()
     scheduler.stop()
-    assert [row.part for row in rows(Heartbeat)] == ["web"]
-    assert [mail.status for mail in rows(Mail) if mail.game_id != NEIGHBOUR] == ["waiting"]
+    assert [row.part for row in all_of(Heartbeat)] == ["web"]
+    assert [mail.status for mail in all_of(Mail) if mail.game_id != NEIGHBOUR] == ["waiting"]
 
 
 @pytest.mark.usefixtures("app")

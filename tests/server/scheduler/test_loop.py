@@ -179,11 +179,11 @@ def paused(game: Table) -> None:
     play.moderate(game.id, "!pause", reason="a storm", person_id=outsider(), now=NOW)
 
 
-def answered(game: Table) -> None:
+def assert_answered(game: Table) -> None:
     submit(game.id, 0, "pass")
 
 
-@pytest.mark.parametrize("happens", [replaced, paused, answered])
+@pytest.mark.parametrize("happens", [replaced, paused, assert_answered])
 def test_a_bot_does_nothing_when_its_turn_has_gone_since_the_hint(
     table: Begin, monkeypatch: pytest.MonkeyPatch, happens: Callable[[Table], None]
 ) -> None:

@@ -18,8 +18,8 @@ from server.store import engine, facts
 from server.store.models import Alert, Game, Mail, Turn
 from tests.conftest import Table
 from tests.support.folders import example
-from tests.support.games import TICK, change, entries_by, give_to_bots, outsider
-from tests.support.mails import row, send_waiting
+from tests.support.games import TICK, change, entries_by, give_to_bots, loaded, outsider, row
+from tests.support.mails import send_waiting
 from tests.support.scheduler import Machine
 
 Begin = Callable[..., Table]
@@ -43,10 +43,8 @@ def machine(app: Flask, packages: list[games.AnyRules]) -> Machine:  # noqa: ARG
 
 def dues(game: Table) -> dict[int, datetime | None]:
     with engine.reading() as session:
-        found = session.get_one(Game, game.id)
-        return {
-            turn.seat: turns.deadline(session, found, turn) for turn in turns.open_turns(session, game.id)
-        }
+        hand = loaded(session, game.id)
+        return {seat: turns.deadline(session, hand.game, turn) for seat, turn in hand.turns.items()}
 
 
 def alerts_open() -> list[str]:

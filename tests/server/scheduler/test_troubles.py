@@ -33,8 +33,8 @@ from server.store import engine, people, processes, totals
 from server.store.models import Alert, Game, Presence, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.database_faults import IMPATIENT, impatient, locked, locked_for
-from tests.support.games import change, entries_by, give_to_bots
-from tests.support.mails import one_database, row, send_waiting
+from tests.support.games import change, entries_by, give_to_bots, loaded, row
+from tests.support.mails import one_database, send_waiting
 from tests.support.scheduler import SECONDS
 
 __all__ = ["impatient"]
@@ -179,7 +179,7 @@ def test_no_trouble_of_the_server_while_a_log_is_replayed_puts_its_game_on_hold(
         patch.setattr("byzanz.umpire.replay", TROUBLES[trouble])
         assert jobs._time_out_turns(due.id, NOW + 2 * HOUR, NOW + 2 * HOUR) == 0
         with pytest.raises(Exception) as raised, engine.reading() as session:  # noqa: PT011 - any but the one below
-            positions.load(session, session.get_one(Game, due.id))
+            positions.current(loaded(session, due.id))
         assert not isinstance(raised.value, positions.Broken)
     assert not on_hold(due)
 

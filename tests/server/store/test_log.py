@@ -16,7 +16,7 @@ from server.play import game, history
 from server.store import engine, log, models
 from tests.conftest import NOW, Table
 from tests.support.costs import statements
-from tests.support.games import append
+from tests.support.games import append, loaded
 
 DEPLOY = Path(__file__).parents[3] / "docs" / "deploy.md"
 WAYS = (
@@ -111,7 +111,7 @@ def test_the_chain_holds(table: Callable[..., Table]) -> None:
         found = log.entries(session, "g1")
         assert session.get_one(models.Game, "g1").head_hash == found[-1].hash
         assert log.entries(session, "g1", after=1, upto=2) == found[1:2]
-        previous = history.header_of(session, "g1").first_hash
+        previous = history.header_of(loaded(session, "g1")).first_hash
     for entry in found:
         assert entry.hash == record.expected_hash(previous, entry)
         previous = entry.hash

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 
 from server.mail.incoming import lmtp
 from server.ops import metrics
@@ -18,6 +17,7 @@ from server.store import alerts, engine, people, processes
 from server.store.models import Alert, Heartbeat, Outage, Process
 from server.store.processes import DATABASE_CLOCK, DEAD_AFTER, MACHINE_CLOCK, ProcessHeartbeat
 from tests.conftest import Table
+from tests.support.games import all_of
 from tests.support.scheduler import SECONDS
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -37,13 +37,8 @@ def process(machine: str, *parts: str) -> ProcessHeartbeat:
     return made
 
 
-def rows(kind: type[Any]) -> list[Any]:
-    with engine.reading() as session:
-        return list(session.scalars(select(kind)))
-
-
 def standing() -> set[str]:
-    return {row.key for row in rows(Alert) if row.cleared_at is None}
+    return {row.key for row in all_of(Alert) if row.cleared_at is None}
 
 
 @pytest.fixture(autouse=True)
@@ -58,12 +53,12 @@ def test_each_process_has_a_row_for_each_part_and_a_clean_stop_deletes_them() ->
     for _ in range(2):
         assert whole.send()
         assert web.send()
-    assert sorted(row.part for row in rows(Process)) == ["scheduler", "web", "web"]
-    assert all(abs(engine.utc_now() - row.at) < MINUTE and row.off == 0 for row in rows(Process))
+    assert sorted(row.part for row in all_of(Process)) == ["scheduler", "web", "web"]
+    assert all(abs(engine.utc_now() - row.at) < MINUTE and row.off == 0 for row in all_of(Process))
     whole.stop()
-    assert [row.part for row in rows(Process)] == ["web"]
+    assert [row.part for row in all_of(Process)] == ["web"]
     web.stop()
-    assert rows(Process) == []
+    assert all_of(Process) == []
 
 
 @pytest.mark.usefixtures("app")
@@ -74,9 +69,9 @@ def test_a_mail_in_that_stops_is_waited_for_no_more_but_one_that_dies_is() -> No
     with engine.transaction() as session:
         engine.insert(session, Heartbeat, {"part": lmtp.PART, "at": engine.utc_now()}, key="part")
     first.stop()
-    assert [row.part for row in rows(Heartbeat)] == [lmtp.PART], "the other one lives"
+    assert [row.part for row in all_of(Heartbeat)] == [lmtp.PART], "the other one lives"
     second.stop()
-    assert rows(Heartbeat) == []
+    assert all_of(Heartbeat) == []
 
 
 @pytest.mark.usefixtures("app")
@@ -87,13 +82,13 @@ def test_the_last_heartbeats_of_the_parts_that_clocks_need_stay_for_the_outage_t
         session.add(Process(id="dead", part="scheduler", machine="gone", at=now, off=0))
     scheduler = ProcessHeartbeat(["scheduler"])
     scheduler.send()
-    assert {row.part for row in rows(Heartbeat)} == {"web", "scheduler"}
-    assert [row.id for row in rows(Process)] == [scheduler._id]
+    assert {row.part for row in all_of(Heartbeat)} == {"web", "scheduler"}
+    assert [row.id for row in all_of(Process)] == [scheduler._id]
     processes.HeartbeatRecorder("scheduler", 5.0).record(engine.utc_now(), 1.0)
-    (outage,) = rows(Outage)
+    (outage,) = all_of(Outage)
     assert (outage.part, outage.from_at) == ("scheduler", now)
     scheduler.stop()
-    assert {row.part for row in rows(Heartbeat)} == {"web", "scheduler"}
+    assert {row.part for row in all_of(Heartbeat)} == {"web", "scheduler"}
 
 
 @pytest.mark.usefixtures("app")
@@ -101,7 +96,7 @@ def test_a_part_without_a_process_is_forgotten_only_a_day_after_its_heartbeat() 
     with engine.transaction() as session:
         engine.insert(session, Heartbeat, {"part": lmtp.PART, "at": engine.utc_now()}, key="part")
     ProcessHeartbeat(["scheduler"]).send()
-    assert [row.part for row in rows(Heartbeat)] == [lmtp.PART]
+    assert [row.part for row in all_of(Heartbeat)] == [lmtp.PART]
 
 
 # Clocks
@@ -118,7 +113,7 @@ def test_a_machine_with_a_wrong_clock_raises_one_alert_until_it_is_right(off: ti
         assert processes.clock_off() != timedelta(0)
         assert right.send()
         assert standing() == {f"{MACHINE_CLOCK}beta"}
-    (alert,) = rows(Alert)
+    (alert,) = all_of(Alert)
     assert "beta" in str(alert.text)
     assert ("ahead of" in str(alert.text)) == (off > timedelta(0))
     assert abs(alert.at - engine.utc_now()) < MINUTE, "by the database's clock"
@@ -168,7 +163,7 @@ def test_a_scheduler_with_a_wrong_clock_stores_nothing_and_recovers(
     game = table(3, now=engine.utc_now())
     for part in processes.PARTS:
         processes.HeartbeatRecorder(part, SECONDS).record(engine.utc_now(), 1.0)
-    before = {row.part: row.at for row in rows(Heartbeat)}
+    before = {row.part: row.at for row in all_of(Heartbeat)}
     ran: list[str] = []
     for name in dir(loop):
         if name.startswith("tick_"):
@@ -190,14 +185,14 @@ def test_a_scheduler_with_a_wrong_clock_stores_nothing_and_recovers(
         engine.committed.set()
         made._stopping.wait(0.2)
         assert ran == []
-        assert rows(Outage) == []
-        assert {row.part: row.at for row in rows(Heartbeat)} == before
+        assert all_of(Outage) == []
+        assert {row.part: row.at for row in all_of(Heartbeat)} == before
         assert standing() == {f"{MACHINE_CLOCK}beta"}
         monkeypatch.setattr(loop, "utc_now", engine.utc_now)
         for job in sorted(work, key=lambda job: job.id != "heartbeats"):
             job.func(*job.args)
         assert {"tick_turns", "tick_outbox", "tick_reminders"} <= set(ran)
-        assert rows(Outage) == []
+        assert all_of(Outage) == []
         assert standing() == set()
     finally:
         made.stop()

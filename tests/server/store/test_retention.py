@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -12,9 +13,10 @@ from sqlalchemy import func, select
 from server.mail.text import quoted
 from server.store import engine, outbox, people
 from server.store.models import Game, Mail
-from server.store.statements import AnyMail
+from server.store.statements import MailRow
 from tests.conftest import NOW, Table
-from tests.support.mails import change, queue, send_waiting, statuses
+from tests.support.games import change
+from tests.support.mails import queue, send_waiting, statuses
 from tests.support.neighbour_game import elsewhere
 
 Begin = Callable[..., Table]
@@ -54,32 +56,32 @@ def highest_id() -> int:
 # What is emptied
 
 
-def sent(mail: AnyMail) -> None:
+def mark_sent(mail: MailRow) -> None:
     with engine.transaction() as session:
         assert outbox.mark_sent(session, mail, NOW)
 
 
-def dropped(mail: AnyMail) -> None:
+def dropped(mail: MailRow) -> None:
     with engine.transaction() as session:
         assert outbox.mark_dropped(session, mail, NOW, WHY)
 
 
-def failed(mail: AnyMail) -> None:
+def failed(mail: MailRow) -> None:
     with engine.transaction() as session:
         assert outbox.mark_failed(session, mail, NOW, WHY)
 
 
-def bounced(mail: AnyMail) -> None:
+def bounced(mail: MailRow) -> None:
     with engine.transaction() as session:
         outbox.mark_bounced(session, mail, NOW, WHY)
 
 
-def merged(mail: AnyMail) -> None:
+def merged(mail: MailRow) -> None:
     with engine.transaction() as session:
         outbox.mark_merged(session, [mail.id], NOW)
 
 
-def tried(mail: AnyMail) -> None:
+def tried(mail: MailRow) -> None:
     with engine.transaction() as session:
         assert outbox.retry_later(session, mail, NOW, WHY, 0.5)
 
@@ -96,18 +98,18 @@ def test_a_sent_mail_of_a_game_keeps_neither_its_mailer_nor_a_date_until_a_month
 
 
 @pytest.mark.parametrize(("end", "kind", "left"), [
-    (sent, "signin", {}),
+    (mark_sent, "signin", {}),
     (dropped, "act", {}),
     (failed, "answered", {}),
     (bounced, "refused", {}),
     (merged, "timeout", {}),
     (tried, "refused", {"name": "Bob"}),
-    (sent, "confirm", {"name": "Bob"}),
-    (sent, "digest", {"name": "Bob"}),
+    (mark_sent, "confirm", {"name": "Bob"}),
+    (mark_sent, "digest", {"name": "Bob"}),
 ])  # fmt: skip
 @pytest.mark.usefixtures("app")
 def test_what_only_its_template_needed_is_emptied_once_a_mail_is_finished(
-    end: Callable[[AnyMail], None], kind: str, left: dict[str, Any]
+    end: Callable[[MailRow], None], kind: str, left: dict[str, Any]
 ) -> None:
     with engine.transaction() as session:
         person = people.get_or_create(session, "ann@example.org", "Ann", NOW).id
@@ -117,7 +119,7 @@ def test_what_only_its_template_needed_is_emptied_once_a_mail_is_finished(
     end(mail)
     with engine.reading() as session:
         found = session.scalars(select(Mail).where(elsewhere(Mail)).order_by(Mail.key))
-        assert [outbox.details(each) for each in found] == [left, {"name": "Bob"}]
+        assert [json.loads(each.details) for each in found] == [left, {"name": "Bob"}]
 
 
 # What is deleted

@@ -39,7 +39,7 @@ def other_session(app: Flask) -> Iterator[sa.Connection]:
         yield connection
 
 
-def post(app: Flask, token: str, number: int) -> tuple[int, str | None]:
+def post_move(app: Flask, token: str, number: int) -> tuple[int, str | None]:
     form = {"move": "pass", "seen": "1", "request_id": f"r{number}"}
     answer = app.test_client().post(f"/t/{token}", data=form)
     return answer.status_code, answer.headers.get("Retry-After")
@@ -49,14 +49,14 @@ def test_a_locked_game_stops_neither_pages_nor_other_games(impatient: Flask) -> 
     locked, free = begun(3, "g1"), begun(3, "g2")
     with ThreadPoolExecutor(CROWD) as crowd, other_session(impatient) as holder:
         holder.execute(sa.text("SELECT 1 FROM game WHERE id = 'g1' FOR UPDATE"))
-        posts = [crowd.submit(post, impatient, locked.tokens[0], number) for number in range(CROWD)]
+        posts = [crowd.submit(post_move, impatient, locked.tokens[0], number) for number in range(CROWD)]
         client = impatient.test_client()
         for path in ("/healthz", "/", f"/t/{locked.tokens[0]}", f"/t/{free.tokens[0]}"):
             assert client.get(path).status_code == 200, path
-        assert post(impatient, free.tokens[0], 0)[0] == 303
+        assert post_move(impatient, free.tokens[0], 0)[0] == 303
         assert [each.result() for each in posts] == [(503, "5")] * CROWD
     assert entries_by(locked.id) == []
-    assert post(impatient, locked.tokens[0], 0)[0] == 303
+    assert post_move(impatient, locked.tokens[0], 0)[0] == 303
 
 
 def test_forms_of_a_locked_game_leave_connections_to_others(impatient: Flask) -> None:
@@ -85,7 +85,7 @@ def test_forms_of_a_locked_game_leave_connections_to_others(impatient: Flask) ->
 def test_moves_of_one_game_at_once_wait_for_each_other(impatient: Flask) -> None:
     game = begun(3, "g1")
     with ThreadPoolExecutor(engine.LONGEST_QUEUE) as crowd:
-        posts = [crowd.submit(post, impatient, game.tokens[0], 7) for _ in range(engine.LONGEST_QUEUE)]
+        posts = [crowd.submit(post_move, impatient, game.tokens[0], 7) for _ in range(engine.LONGEST_QUEUE)]
     assert {each.result()[0] for each in posts} == {303}
     assert entries_by(game.id).count((0, "player", "pass")) == 1
 

@@ -22,9 +22,10 @@ from byzanz import record
 from server import create_app
 from server.community import results
 from server.play import positions
-from server.store import engine, links
+from server.store import engine, links, log
 from server.store.models import Conduct, Entry, Game, Link, LinkPurpose, Seat, Standing
 from tests.conftest import settings
+from tests.support.games import loaded
 
 DUMP = Path(__file__).parent / "databases" / "0033.sql"
 MAILED = {
@@ -66,12 +67,12 @@ def test_a_running_game_takes_the_next_move(old: Flask, name: str, record_format
     with engine.reading() as session:
         game = session.scalars(select(Game).where(Game.name == name)).one()
         assert game.record_format == record_format
-        position = positions.load(session, game)
+        position = positions.current(loaded(session, game.id))
         seat = min(position.awaited)
         move = str(position.rules.moves(position.state, seat)[0])
         person = session.get_one(Seat, (game.id, seat)).person_id
         own = (Link.game_id == game.id, Link.person_id == person, Link.purpose == LinkPurpose.SEAT)
-        link = session.scalars(select(Link).where(*own)).one()
+        (link,) = links.select_rows(session, *own)
         token, head = links.token(link), game.head
     body = {"move": move, "seen": head, "request_id": "after-the-upgrade"}
     answer = old.test_client().post(f"/api/v1/seats/{token}/moves", json=body)
@@ -86,7 +87,9 @@ def test_every_game_has_its_whole_log_and_replays() -> None:
         for game in games:
             counted = session.scalar(select(func.count()).where(Entry.game_id == game.id))
             assert counted == game.head
-            assert positions.load(session, game, upto=game.head - 1).head == game.head - 1
+            table = loaded(session, game.id)
+            earlier = log.entries(session, game.id, upto=game.head - 1)
+            positions.replay(table.game, len(table.seats), positions.rules_of(table.game), earlier)
 
 
 def test_a_finished_game_verifies(old: Flask) -> None:

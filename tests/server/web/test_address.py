@@ -137,7 +137,7 @@ def shape(address: str) -> str:
     return re.sub(r"[a-z2-7]{26}|[0-9]+|[0-9a-f]{8,}|=[^&]*", "…", address.removeprefix(BASE))
 
 
-def mailed() -> set[str]:
+def mailed_links() -> set[str]:
     """Return every address in the emails that wait, as text and as HTML, and in their headers."""
     create.create_game(wish(), engine.utc_now())
     login.mail_sign_in(ALICE.address, engine.utc_now())
@@ -177,7 +177,7 @@ def test_under_a_path_every_address_has_that_path(there: Visitors) -> None:
     tokens = there.tokens["here", "Daphne"]
     feeds = [f"/feed/{tokens['feed']}{kind}" for kind in (".ics", ".atom")]
     pages = ["", "/", f"/t/{tokens['seat']}", "/m/", "/account", "/api/v1/openapi.json", "/nothing", *feeds]
-    waiting = [*(BASE + page for page in pages), *mailed()]
+    waiting = [*(BASE + page for page in pages), *mailed_links()]
     seen: dict[str, str] = {}
     while waiting:
         address = waiting.pop()

@@ -21,8 +21,8 @@ from server.store.models import Game, Seat, Snapshot
 from tests.conftest import NOW, Table
 from tests.support.costs import listing, statements
 from tests.support.folders import example
-from tests.support.games import position
-from tests.support.mails import html_of, one_database, send_waiting, submit, text_of, words_of
+from tests.support.games import loaded, position, submit
+from tests.support.mails import html_of, one_database, send_waiting, text_of, words_of
 
 pytestmark = one_database
 LATER = NOW + timedelta(minutes=10)
@@ -61,11 +61,11 @@ def bids(game: Table, *cards: int) -> None:
 def prize(game: Table, round_: int = 1) -> str:
     """The prize that was turned over in a round."""
     with engine.reading() as session:
-        deal = history.load(session, session.get_one(Game, game.id), "all").entries[0].move
+        deal = history.load(loaded(session, game.id), "all").entries[0].move
     return deal.split(" ")[1 + round_]
 
 
-def read(client: FlaskClient, path: str, language: str = "en") -> str:
+def text_at(client: FlaskClient, path: str, language: str = "en") -> str:
     answer = client.get(path, headers={"Accept-Language": language})
     assert answer.status_code == 200
     page = answer.get_data(as_text=True)
@@ -76,19 +76,19 @@ def read(client: FlaskClient, path: str, language: str = "en") -> str:
 def test_the_winner_of_a_round_is_told_on_every_page(game: Table, client: FlaskClient) -> None:
     submit(game.id, 0, "bid 13")
     for token in game.tokens:
-        assert "and win" not in read(client, f"/t/{token}")
+        assert "and win" not in text_at(client, f"/t/{token}")
     submit(game.id, 1, "bid 2")
     submit(game.id, 2, "bid 1")
     won = f"Ann <b> bids 13 and wins {prize(game)}."
     assert (
-        read(client, f"/t/{game.tokens[0]}").count(f"You bid 13 and win {prize(game)}.") == 2
+        text_at(client, f"/t/{game.tokens[0]}").count(f"You bid 13 and win {prize(game)}.") == 2
     )  # strip and log
-    assert won not in read(client, f"/t/{game.tokens[0]}")
-    assert read(client, f"/t/{game.tokens[1]}").count(won) == 2
-    assert f"Cid: bid 1. {won}" in read(client, f"/t/{game.tokens[1]}")
-    assert f"Cid: bid 1. {won}" in read(client, f"/g/{game.id}")
-    assert f"Cid: bid 1. {won}" in read(client, f"/g/{game.id}/history")
-    assert f"Cid: bid 1. {won}" in read(client, f"/g/{game.id}/history?at=4")
+    assert won not in text_at(client, f"/t/{game.tokens[0]}")
+    assert text_at(client, f"/t/{game.tokens[1]}").count(won) == 2
+    assert f"Cid: bid 1. {won}" in text_at(client, f"/t/{game.tokens[1]}")
+    assert f"Cid: bid 1. {won}" in text_at(client, f"/g/{game.id}")
+    assert f"Cid: bid 1. {won}" in text_at(client, f"/g/{game.id}/history")
+    assert f"Cid: bid 1. {won}" in text_at(client, f"/g/{game.id}/history?at=4")
 
 
 def test_the_last_to_choose_is_told_after_the_move_and_later_in_the_log(
@@ -96,18 +96,18 @@ def test_the_last_to_choose_is_told_after_the_move_and_later_in_the_log(
 ) -> None:
     bids(game, 13, 2, 1)
     won = f"Ann <b> bids 13 and wins {prize(game)}."
-    assert read(client, f"/t/{game.tokens[2]}?played=4").count(won) == 2  # strip and log
-    later = read(client, f"/t/{game.tokens[2]}")
+    assert text_at(client, f"/t/{game.tokens[2]}?played=4").count(won) == 2  # strip and log
+    later = text_at(client, f"/t/{game.tokens[2]}")
     assert later.count(won) == 2  # strip and log
 
 
 def test_a_tie_names_the_reader_as_you(game: Table, client: FlaskClient) -> None:
     bids(game, 9, 3, 9)
     carried = f"Carried over: {prize(game)}."
-    assert f"Tie at 9: you and Cid. {carried}" in read(client, f"/t/{game.tokens[0]}")
-    assert f"Tie at 9: Ann <b> and Cid. {carried}" in read(client, f"/t/{game.tokens[1]}")
+    assert f"Tie at 9: you and Cid. {carried}" in text_at(client, f"/t/{game.tokens[0]}")
+    assert f"Tie at 9: Ann <b> and Cid. {carried}" in text_at(client, f"/t/{game.tokens[1]}")
     bids(game, 1, 2, 4)
-    assert f"You bid 4 and win {prize(game)} and {prize(game, 2)}." in read(client, f"/t/{game.tokens[2]}")
+    assert f"You bid 4 and win {prize(game)} and {prize(game, 2)}." in text_at(client, f"/t/{game.tokens[2]}")
 
 
 def test_the_email_of_a_turn_says_it(game: Table) -> None:
@@ -135,8 +135,8 @@ def test_it_is_translated_by_the_catalogue(
         ugettext = gettext
 
     monkeypatch.setattr(i18n, "translations", lambda *_: German())
-    assert f"Du bietest 13 und gewinnst {prize(game)}." in read(client, f"/t/{game.tokens[0]}", "de")
-    assert f"Ann <b> bietet 13 und gewinnt {prize(game)}." in read(client, f"/t/{game.tokens[1]}", "de")
+    assert f"Du bietest 13 und gewinnst {prize(game)}." in text_at(client, f"/t/{game.tokens[0]}", "de")
+    assert f"Ann <b> bietet 13 und gewinnt {prize(game)}." in text_at(client, f"/t/{game.tokens[1]}", "de")
 
 
 def test_no_page_replays_the_log_for_it(
@@ -148,7 +148,7 @@ def test_no_page_replays_the_log_for_it(
     monkeypatch.setattr(positions, "replay", None)
     monkeypatch.setattr(history, "load", None)
     with statements(engine.db.engine) as sent:
-        assert f"and wins {first}." in read(client, f"/t/{game.tokens[1]}")
+        assert f"and wins {first}." in text_at(client, f"/t/{game.tokens[1]}")
     assert len(sent) <= 6 + 2, listing(sent)  # what is sealed follows from the log and the seats, as before
     with statements(engine.db.engine) as sent:
         submit(game.id, 1, "bid 9")
@@ -158,18 +158,18 @@ def test_no_page_replays_the_log_for_it(
 def test_without_a_snapshot_it_is_told_from_the_log(game: Table, client: FlaskClient) -> None:
     bids(game, 13, 2, 1)
     bids(game, 1, 3, 13)
-    before = read(client, f"/t/{game.tokens[1]}")
+    before = text_at(client, f"/t/{game.tokens[1]}")
     for broken in ("[]", "[]\n{}", None):
         with engine.transaction() as session:
             if broken is None:
                 session.execute(delete(Snapshot).where(Snapshot.game_id == game.id))
             else:
                 session.execute(update(Snapshot).where(Snapshot.game_id == game.id).values(state=broken))
-        assert read(client, f"/t/{game.tokens[1]}") == before
+        assert text_at(client, f"/t/{game.tokens[1]}") == before
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        lines = history.load(session, row, 1).lines
-        assert positions.by_seq(positions.load(session, row).followed) == {
+        lines = history.load(loaded(session, row.id), 1).lines
+        assert positions.by_seq(positions.current(loaded(session, row.id)).followed) == {
             seq: line for seq, line in enumerate(lines, 1) if line
         }
 
@@ -184,7 +184,7 @@ def test_what_is_undone_is_not_told(game: Table, client: FlaskClient) -> None:
         mia_id = mia.id
     play.moderate(game.id, "!void 6", reason="because", person_id=mia_id, now=NOW)
     assert sorted(positions.by_seq(position(game.id).followed)) == [4]
-    page = read(client, f"/g/{game.id}")
+    page = text_at(client, f"/g/{game.id}")
     assert f"wins {prize(game)}." in page
     assert f"wins {prize(game, 2)}." not in page
 
@@ -218,7 +218,7 @@ def test_a_game_that_fails_to_say_it_goes_on(
     with engine.reading() as session:
         assert session.scalar(select(Game.head).where(Game.id == game.id)) == 4
     for path in (f"/t/{game.tokens[1]}", f"/g/{game.id}", f"/g/{game.id}/history"):
-        assert "Cid: bid 1." in read(client, path)
+        assert "Cid: bid 1." in text_at(client, path)
 
 
 def test_it_is_asked_with_what_all_may_see(
@@ -233,5 +233,5 @@ def test_it_is_asked_with_what_all_may_see(
     monkeypatch.setattr(type(goofspiel), "followed", ask)
     bids(game, 13, 2, 1)
     with engine.reading() as session:
-        history.load(session, session.get_one(Game, game.id), "all")
+        history.load(loaded(session, game.id), "all")
     assert viewers == {"public"}

@@ -66,11 +66,12 @@ def test_every_page_isolates_names(app: Flask) -> None:
     with app.app_context():
         rename()
     wrong, pages = set(), 0
+    browsers = [(visitor, there.browser(visitor.name)) for visitor in visitors(there)]
     for name, rule in routes(app):
         if not name.startswith("GET ") or "static" in name:
             continue
-        for visitor in visitors(there):
-            answer = there.ask(there.browser(visitor.name), "GET", address(there, rule, visitor))
+        for visitor, browser in browsers:
+            answer = there.ask(browser, "GET", address(there, rule, visitor))
             if answer.mimetype == "text/html":
                 pages += RENAMED in answer.text
                 wrong |= {f"{name}: {each}" for each in exposed(answer.text)}

@@ -45,7 +45,7 @@ def speaks(person_id: int, language: str | None) -> None:
         session.get_one(Person, person_id).language = language
 
 
-def chosen(person_id: int) -> str | None:
+def stored_language(person_id: int) -> str | None:
     """Return the language of a person."""
     with engine.reading() as session:
         return session.get_one(Person, person_id).language
@@ -185,7 +185,7 @@ def test_who_has_a_link_chooses_for_himself(client: FlaskClient, table: Callable
     game = table(3)
     path = f"{url(game, 1)}/history?at=2"
     assert choose(client, path, "de") == path
-    assert [chosen(number) for number in game.people] == [None, "de", None]
+    assert [stored_language(number) for number in game.people] == [None, "de", None]
     assert spoken(look(flask.current_app.test_client(), url(game, 1))) == "de"
 
 
@@ -203,7 +203,7 @@ def test_a_link_to_something_else_chooses_for_its_browser_alone(
         path = links.url(link).removeprefix("https://byzanz.test")
     back = f"{path}.atom" if purpose == "feed" else path
     assert client.post("/language", data={"language": "nl", "back": back}).headers["Location"] == back
-    assert chosen(game.people[1]) == "de"
+    assert stored_language(game.people[1]) == "de"
     if purpose != "feed":
         assert spoken(look(client, path)) == "nl"  # the button does what it says
         assert spoken(look(flask.current_app.test_client(), path)) == "de"
@@ -217,17 +217,17 @@ def test_who_is_signed_in_chooses_for_himself_by_our_own_form_alone(
     sign_in(client, game.people[0])
     forged = client.post("/language", data={"language": "de", "back": "/"})
     assert forged.status_code == 400
-    assert chosen(game.people[0]) is None
+    assert stored_language(game.people[0]) is None
     flask.current_app.config["WTF_CSRF_SSL_STRICT"] = False
     assert choose(client, "/account", "de") == "/account"
-    assert chosen(game.people[0]) == "de"
+    assert stored_language(game.people[0]) == "de"
 
 
 def test_the_account_has_a_language(client: FlaskClient, table: Callable[..., Table]) -> None:
     alice = table(3).people[0]
     sign_in(client, alice)
     assert send(client, "/account", {"language": "de"}, do="save").status_code == 303
-    assert chosen(alice) == "de"
+    assert stored_language(alice) == "de"
     page = look(client, "/account", headers={"Accept-Language": "nl"})
     assert spoken(page) == "de"
     options = next(item for item in page.root.iter("select") if item.get("id") == "language")
@@ -236,9 +236,9 @@ def test_the_account_has_a_language(client: FlaskClient, table: Callable[..., Ta
     assert {"English", "Nederlands", "Deutsch"} <= {option.text for option in options}
     refused = send(client, "/account", {"language": "xx"}, do="save")
     assert refused.status_code == 422
-    assert chosen(alice) == "de"
+    assert stored_language(alice) == "de"
     assert send(client, "/account", {"language": ""}, do="save").status_code == 303
-    assert chosen(alice) is None
+    assert stored_language(alice) is None
     assert spoken(look(client, "/account", headers={"Accept-Language": "nl"})) == "nl"
 
 
@@ -247,20 +247,20 @@ def test_the_account_has_a_language(client: FlaskClient, table: Callable[..., Ta
 
 def test_who_confirms_a_game_or_takes_a_seat_keeps_the_language_of_the_page(client: FlaskClient) -> None:
     _game, _host = invited(NOW, language="de")
-    assert chosen(person("alice@example.org")) is None  # confirmed without a page
+    assert stored_language(person("alice@example.org")) is None  # confirmed without a page
     game_id = create.create_game(wish(name="Another"), NOW)
     host = token("organise", ALICE, game_id, NOW)
     for language, then in (("nl", "nl"), ("de", "nl")):
         client.post(f"/o/{host}", data={"do": "confirm"}, headers={"Accept-Language": language})
-        assert chosen(person("alice@example.org")) == then
+        assert stored_language(person("alice@example.org")) == then
     guest = token("invite", BOB, game_id, NOW)
     declined = {"answer": "accept", "name": "http://x.test"}
     client.post(f"/i/{guest}", data=declined, headers={"Accept-Language": "de"})
-    assert chosen(person("bob@example.org")) is None  # nothing has changed
+    assert stored_language(person("bob@example.org")) is None  # nothing has changed
     client.post(f"/i/{guest}", data={"answer": "accept", "name": "Bob"}, headers={"Accept-Language": "de"})
-    assert chosen(person("bob@example.org")) == "de"
+    assert stored_language(person("bob@example.org")) == "de"
     client.post(f"/i/{guest}", data={"answer": "accept", "name": "Bob"}, headers={"Accept-Language": "nl"})
-    assert chosen(person("bob@example.org")) == "de"
+    assert stored_language(person("bob@example.org")) == "de"
 
 
 def test_who_signs_in_keeps_the_language_of_the_page(
@@ -278,7 +278,7 @@ def test_who_signs_in_keeps_the_language_of_the_page(
         path = links.url(link).removeprefix("https://byzanz.test")
     client.environ_base["HTTP_ACCEPT_LANGUAGE"] = "nl"
     assert send(client, path).status_code == 303
-    assert chosen(alice) == "nl"
+    assert stored_language(alice) == "nl"
 
 
 # ---- feeds ----
@@ -335,7 +335,7 @@ def test_sentences_that_are_kept_in_english_are_known_again(app: Flask, language
 # ---- nothing is left in English ----
 
 
-def pages(game: Table) -> Iterator[str]:
+def paths_of(game: Table) -> Iterator[str]:
     """Return the pages of a game in its present state."""
     for seat in range(len(game.tokens)):
         yield url(game, seat)
@@ -364,10 +364,10 @@ def test_nothing_around_the_tables_is_left_in_english(client: FlaskClient, langu
     speaks(game.people[0], language)
     sign_in(client, game.people[0])
     for path in AROUND:
-        check(client, path, language)
+        check_page(client, path, language)
 
 
-def check(client: FlaskClient, path: str, language: str) -> None:
+def check_page(client: FlaskClient, path: str, language: str) -> None:
     """Check that a page is completely in one language."""
     page = strictly(client.get(path, headers={"Accept-Language": language}).text)
     assert spoken(page) == language, path
@@ -392,14 +392,14 @@ def test_nothing_at_a_table_is_left_in_english(
         kind = now.awaited[seat].kind
         if kind not in questions:
             questions.add(kind)
-            for path in pages(game):
-                check(client, path, language)
+            for path in paths_of(game):
+                check_page(client, path, language)
         moves = now.rules.moves(now.state, seat)
         seq = make(game, seat, str(moves[now.head % len(moves)]))
         if now.head % 40 == 0:
-            check(client, f"{url(game, seat)}?played={seq}", language)
-    for path in (*pages(game), f"/g/{game.id}/verify"):
-        check(client, path, language)
+            check_page(client, f"{url(game, seat)}?played={seq}", language)
+    for path in (*paths_of(game), f"/g/{game.id}/verify"):
+        check_page(client, path, language)
 
 
 @pytest.mark.usefixtures("app")

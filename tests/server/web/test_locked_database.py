@@ -100,7 +100,13 @@ def test_every_route_survives_what_sqlite_raises(asked: Asked, what: str) -> Non
     assert {"GET /t/<token>", "GET /api/v1/seats/<token>", "POST /t/<token>", "GET /readyz"} <= away
 
 
-@pytest.mark.parametrize("what", LOST)
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param(what, marks=[pytest.mark.nightly] if what not in ("connection", "full") else [])
+        for what in LOST
+    ],
+)
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_every_route_survives_what_postgresql_raises(asked: Asked, what: str) -> None:
     with failing(LOST[what]):

@@ -25,7 +25,8 @@ from server.store.models import Game
 from server.web import assets, http
 from tests.conftest import Table
 from tests.support.folders import EXAMPLES
-from tests.support.mails import one_database, row, send_waiting, text_of
+from tests.support.games import row
+from tests.support.mails import one_database, send_waiting, text_of
 
 pytestmark = one_database
 CATALOGUE = """msgid ""

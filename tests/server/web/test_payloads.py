@@ -192,6 +192,18 @@ def drawn(there: Visitors, payloads: Payloads) -> Iterator[Shown]:
     yield from pages(there, payloads)
 
 
+_once: list[tuple[Payloads, list[Shown]]] = []
+
+
+@pytest.fixture
+def all_drawn(request: pytest.FixtureRequest) -> tuple[Payloads, list[Shown]]:
+    """Return what was typed, and all pages and emails with it: drawn once, and only looked at by each test."""
+    if not _once:
+        payloads, there = request.getfixturevalue("payloads"), request.getfixturevalue("there")
+        _once.append((payloads, [*drawn(there, payloads)]))
+    return _once[0]
+
+
 def _shown(what: str, answer: TestResponse) -> Shown:
     return Shown(what, answer.status_code, dict(answer.headers), answer.text)
 
@@ -233,10 +245,11 @@ def _is_ours(link: str) -> bool:
     )
 
 
-def test_what_people_type_is_text_wherever_it_stands(there: Visitors, payloads: Payloads) -> None:
+def test_what_people_type_is_text_wherever_it_stands(all_drawn: tuple[Payloads, list[Shown]]) -> None:
+    payloads, pages_and_mails = all_drawn
     seen: set[int] = set()
     count = 0
-    for shown in drawn(there, payloads):
+    for shown in pages_and_mails:
         count += 1
         assert shown.status < 500 or "/readyz" in shown.what, shown.what
         if not shown.is_mail:
@@ -269,10 +282,12 @@ def _guarded(shown: Shown) -> None:
     assert shown.headers["Strict-Transport-Security"]
 
 
-def test_in_a_real_browser_nothing_runs_and_nothing_is_sent(there: Visitors, payloads: Payloads) -> None:
+def test_in_a_real_browser_nothing_runs_and_nothing_is_sent(
+    all_drawn: tuple[Payloads, list[Shown]],
+) -> None:
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}")
-    one_of_each = {_kind(page): page for page in drawn(there, payloads) if _has_a_body(page)}
+    one_of_each = {_kind(page): page for page in all_drawn[1] if _has_a_body(page)}
     shown = one_of_each.values()
     by_path = {f"/{number}": page for number, page in enumerate(shown)}
     ran: list[object] = []

@@ -14,7 +14,8 @@ from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW, Table
 from tests.support.folders import example
-from tests.support.mails import html_of, one_database, row, send_waiting, submit, text_of
+from tests.support.games import row, submit
+from tests.support.mails import html_of, one_database, send_waiting, text_of
 
 pytestmark = one_database
 

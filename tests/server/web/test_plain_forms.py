@@ -24,8 +24,8 @@ from server.web.plain_games import sheet
 from server.web.seat.move import MalformedForm, read_form
 from tests.conftest import NOW, Table
 from tests.support import sample_mails
-from tests.support.games import position
-from tests.support.mails import html_of, one_database, row, send_waiting, submit, text_of, words_of
+from tests.support.games import position, row, submit
+from tests.support.mails import html_of, one_database, send_waiting, text_of, words_of
 from tests.support.passing_game import DECK, Passing
 from tests.support.sealed_game import Sealed
 

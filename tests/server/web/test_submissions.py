@@ -22,7 +22,7 @@ from tests.support.mails import one_database
 from tests.support.pages import form, look, sign_in
 
 
-def count(model: type) -> int:
+def count_rows(model: type) -> int:
     """Return how many rows there are."""
     with engine.reading() as session:
         return session.scalar(select(func.count()).select_from(model)) or 0
@@ -85,7 +85,7 @@ def test_what_was_refused_can_be_sent_again(client: FlaskClient) -> None:
     _action, fields = form(look(client, "/account"), do="away")
     far = {"away_from": "2030-01-01", "away_to": "2031-12-31"}
     assert client.post("/account", data=fields | far).status_code == 422
-    assert count(Submission) == 0
+    assert count_rows(Submission) == 0
 
 
 @one_database
@@ -99,7 +99,7 @@ def test_a_second_absence_is_the_first(client: FlaskClient) -> None:
     fields |= {"away_from": str(first), "away_to": str(first + timedelta(days=2))}
     answers = [client.post("/account", data=fields) for _press in range(2)]
     assert [answer.status_code for answer in answers] == [303, 303]
-    assert count(Absence) == 1
+    assert count_rows(Absence) == 1
     with engine.transaction() as session:
         session.query(Submission).update({"at": engine.utc_now() - timedelta(days=8)})
     assert submissions.purge(engine.utc_now()) == 1

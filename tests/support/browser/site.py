@@ -1,12 +1,13 @@
-"""The games and people behind all pages: created when a page needs them, and shared."""
+"""The games and people behind all pages, created when a page needs them and shared, and the ways to a page."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from server import play
+from server.lobby import visitors
 from server.store import engine
 from server.store.engine import utc_now
 from server.store.models import Game, Person, Seat
@@ -83,6 +84,30 @@ class Site:
             play_by_chance(game)
             self._made[name] = game, 0
         return self._made[name][0]
+
+
+Way = Callable[[Site], Place]
+"""The steps to a page."""
+
+
+def page_at(path: str, person: str | None = None, status: int = 200) -> Way:
+    """A page that is only opened."""
+    return lambda _site: Place(path, person, None, status)
+
+
+def sent(path: str, person: str | None = None, status: int = 200, **fields: str) -> Way:
+    """A page that answers a form."""
+    return lambda _site: Place(path, person, fields, status)
+
+
+def by_link(letter: str, game: str, name: str, purpose: str, rest: str = "", **fields: str) -> Way:
+    """A page opened by a person's link; with fields, one that answers a form."""
+    return lambda site: Place(f"/{letter}/{site.token(game, name, purpose)}{rest}", None, fields or None)
+
+
+def trial(slug: str) -> str:
+    """The path of the table of a visitor's game."""
+    return f"/t/{visitors.start(slug, 'Guest', utc_now())}"
 
 
 def play_first(game: Table, seat: int) -> str:

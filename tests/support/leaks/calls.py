@@ -49,13 +49,13 @@ Ask = tuple[str, Callable[[World], str]]
 """Describe the request."""
 
 
-def everything(world: World) -> Iterator[Ask]:
+def every_request(world: World) -> Iterator[Ask]:
     """Return all requests that the viewer of this pair can make; the same list for both of its worlds."""
     for number in range(len(world.answers)):
-        yield f"the answer to the own move {number}", partial(answered, number)
+        yield f"the answer to the own move {number}", partial(own_answer, number)
     calls = _of_seat(world, world.seat) if world.seat is not None else _of_public(world)
     for call in calls:
-        yield str(call), partial(asked, call)
+        yield str(call), partial(answer_to, call)
     with world.app.app_context(), engine.reading() as session:
         count = len(world.mails(session))
     yield "how many mails", lambda world: str(_count_mails(world))
@@ -63,12 +63,12 @@ def everything(world: World) -> Iterator[Ask]:
         yield f"mail {number}", partial(mailed, number)
 
 
-def answered(number: int, world: World) -> str:
+def own_answer(number: int, world: World) -> str:
     """Return the answer to a viewer's own move."""
     return world.answers[number]
 
 
-def asked(call: Call, world: World) -> str:
+def answer_to(call: Call, world: World) -> str:
     """Return the answer to a request in this world."""
     browser = world.app.test_client()
     if call.who is not None:
@@ -190,7 +190,7 @@ def _moments(world: World, head: int, seat: int) -> Iterator[str]:
 
 def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
     """Return moves that are refused: illegal, stale, out of turn, malformed."""
-    legal: list[str] = json.loads(asked(Call("GET", api), world).partition("\n\n")[2])["moves"]
+    legal: list[str] = json.loads(answer_to(Call("GET", api), world).partition("\n\n")[2])["moves"]
     read = world.pair.kind.rules.parse
     wrong = [text for text in game_data.of(world.pair.slug, "MISTAKES", ()) if str(read(text)) not in legal]
     for number, move in enumerate(wrong):
@@ -268,5 +268,5 @@ def _of_public(world: World) -> Iterator[Call]:
 
 def _csrf(world: World) -> str:
     """Return the CSRF token of the forms that a moderator gets."""
-    page = asked(Call("GET", "/m/" + world.game_id, "Mia"), world)
+    page = answer_to(Call("GET", "/m/" + world.game_id, "Mia"), world)
     return page.partition('name="csrf_token" value="')[2].partition('"')[0]

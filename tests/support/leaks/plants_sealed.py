@@ -75,7 +75,7 @@ def a_redraw_names_its_first_card(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Empire, "redact_move", named)
 
 
-@plant("empire")
+@plant("empire", shows_in=20)
 def a_card_passed_face_down_is_public(patch: pytest.MonkeyPatch) -> None:
     said = Empire.redact_move
 
@@ -100,7 +100,7 @@ def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
         patch.setattr(room, "open_choices", longer)
 
 
-@plant("empire")
+@plant("empire", shows_in=16)
 def a_replaced_choice_is_opened_with_the_last(patch: pytest.MonkeyPatch) -> None:
     _open_too(patch, "replaced")
 
@@ -161,7 +161,7 @@ def redraws_are_counted_before_both_are_in(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, counted, Empire)
 
 
-@plant("empire")
+@plant("empire", shows_in=20)
 def the_passed_card_in_the_public_view(patch: pytest.MonkeyPatch) -> None:
     def shown(state: Any, _view: Any) -> dict[str, Any]:
         return {"received": tuple(names((card,))[0] if card >= 0 else None for card in state.received)}
@@ -184,7 +184,7 @@ def choices_of_the_other_in_the_api(patch: pytest.MonkeyPatch) -> None:
 def the_deadline_follows_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
     deadline = turns.deadline
 
-    def moved(session: Any, game: Game, turn: Any) -> Any:
+    def moved(session: Any, game: Any, turn: Any) -> Any:
         due = deadline(session, game, turn)
         return due and due + timedelta(minutes=sum(sealed_now()))
 
@@ -267,7 +267,7 @@ def the_mail_names_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(outgoing_view, "_entries", whole)
 
 
-@plant("empire")
+@plant("empire", shows_in=39)
 def the_mail_waits_for_a_large_choice(patch: pytest.MonkeyPatch) -> None:
     facts = relevance.load_rows
 
@@ -306,7 +306,7 @@ def a_place_takes_only_what_somebody_holds(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, fewer, Byzantium)
 
 
-@plant("byzantium")
+@plant("byzantium", shows_in=13)
 def only_cards_that_can_be_placed_count(patch: pytest.MonkeyPatch) -> None:
     def counted(state: Any, view: Any) -> dict[str, Any]:
         takes = {card for place in view.places for card in place.takes}
@@ -315,7 +315,7 @@ def only_cards_that_can_be_placed_count(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, counted, Byzantium)
 
 
-@plant("byzantium")
+@plant("byzantium", shows_in=3)
 def lacks_hold_what_the_kitty_holds(patch: pytest.MonkeyPatch) -> None:
     in_every_view(
         patch, lambda state, view: {"lacks": (slot_cards(state.kitty[:2]),) * view.seats}, Byzantium

@@ -271,11 +271,15 @@ class World:
     def _link(self, purpose: Any, person_id: int, seat: int) -> Link:
         mine = seat == self.seat
         nonce = hashlib.sha256(f"{purpose} {person_id} {'' if mine else self.tag}".encode()).digest()[:16]
-        link = Link(
-            purpose=purpose, person_id=person_id, nonce=nonce, digest="", created_at=NOW, game_id=self.game_id
+        digest = hashlib.sha256(links.token_of(nonce).encode()).hexdigest()
+        return Link(
+            purpose=purpose,
+            person_id=person_id,
+            nonce=nonce,
+            digest=digest,
+            created_at=NOW,
+            game_id=self.game_id,
         )
-        link.digest = hashlib.sha256(links.token(link).encode()).hexdigest()
-        return link
 
     def _lay_out(self, session: Session, steps: Play) -> None:
         game, rules = session.get_one(Game, self.game_id), self.pair.kind.rules
@@ -374,7 +378,8 @@ class World:
         """Return the token of this seat's link."""
         theirs = (Link.purpose == purpose, Link.game_id == self.game_id)
         person = self.person(session, seat)
-        return links.token(session.scalars(select(Link).where(*theirs, Link.person_id == person.id)).one())
+        (link,) = links.select_rows(session, *theirs, Link.person_id == person.id)
+        return links.token(link)
 
     def _send_mails(self) -> None:
         now = LATER + timedelta(minutes=10)

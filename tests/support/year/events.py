@@ -13,7 +13,8 @@ from sqlalchemy import select
 
 from server.errors import Refused
 from server.store import engine, people
-from server.store.models import Game, Mail, Seat, Turn
+from server.store.models import Game, Mail, Seat
+from server.store.statements import TURN, TurnRow
 from tests.conftest import NOW
 from tests.support.decisions import DecisionLog, Span
 
@@ -143,14 +144,14 @@ class Events:
             yield
         self._note(before, unreached)
 
-    def _turns(self) -> Mapping[str, dict[int, Turn]]:
-        found: dict[str, dict[int, Turn]] = defaultdict(dict)
+    def _turns(self) -> Mapping[str, dict[int, TurnRow]]:
+        found: dict[str, dict[int, TurnRow]] = defaultdict(dict)
         with engine.reading() as session:
-            for turn in session.scalars(select(Turn)):
+            for turn in (TurnRow(*row) for row in session.execute(select(*TURN))):
                 found[turn.game_id][turn.seat] = turn
         return found
 
-    def _note(self, before: Mapping[str, dict[int, Turn]], unreached: set[int]) -> None:
+    def _note(self, before: Mapping[str, dict[int, TurnRow]], unreached: set[int]) -> None:
         ended = [game_id for game_id, life in self.lives.items() if life.over]
         with engine.reading() as session:
             begun = select(Game).where(Game.status.in_(("running", "over")), Game.id.not_in(ended))

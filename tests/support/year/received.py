@@ -144,10 +144,8 @@ class Received:
 
     def _check_former(self, game_id: str, person: int) -> None:
         with engine.reading() as session:
-            theirs = select(Link).where(
-                Link.person_id == person, Link.game_id == game_id, Link.purpose == "seat"
-            )
-            tokens = [links.token(link) for link in session.scalars(theirs)]
+            theirs = (Link.person_id == person, Link.game_id == game_id, Link.purpose == "seat")
+            tokens = [links.token(link) for link in links.select_rows(session, *theirs)]
         for token in tokens:
             for path in (f"/t/{token}", f"/t/{token}/history", f"/api/v1/seats/{token}/words"):
                 answer = self.year.app.test_client().get(path)

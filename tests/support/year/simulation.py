@@ -25,6 +25,7 @@ from server.validation import Guest
 from tests.conftest import NOW
 from tests.support import game_data
 from tests.support.decisions import DAY
+from tests.support.games import loaded
 from tests.support.year.behaviour import Behaviour
 from tests.support.year.events import STEP, address
 
@@ -208,7 +209,7 @@ class Year(Behaviour):
         for game_id in self.running():
             life = self.lives[game_id]
             with engine.reading() as session:
-                position = positions.load(session, session.get_one(Game, game_id))
+                position = positions.current(loaded(session, game_id))
             for seat in position.awaited:
                 person = life.seated.get(seat)
                 here = 0.05 if life.holders[seat] is None else self.eager.get(person or 0, 0)

@@ -68,7 +68,7 @@ def unordered(pairs):
     return set(map(frozenset, pairs))
 
 
-def check(half_short, half_long):
+def check_cross(half_short, half_long):
     assert dead_slots(half_short, half_long) == set(byzantium.DEAD) == DEAD
     pairs = touching(half_short, half_long)
     assert len(pairs) == 48
@@ -82,18 +82,18 @@ def check(half_short, half_long):
 @settings(max_examples=25, deadline=None)
 @given(LENGTHS)
 def test_dead_slots_and_exclusive_pairs_follow_from_any_shape_of_card(lengths):
-    check(*lengths)
+    check_cross(*lengths)
 
 
 @pytest.mark.parametrize("lengths", ALWAYS)
 def test_dead_slots_and_exclusive_pairs_follow_from_usual_shapes(lengths):
-    check(*lengths)
+    check_cross(*lengths)
 
 
 @pytest.mark.parametrize("lengths", [(7, 7), (5, 16), (7, 5)])
 def test_other_shapes_would_make_another_game(lengths):
     with pytest.raises(AssertionError):
-        check(*lengths)
+        check_cross(*lengths)
 
 
 def leaning(slot, half_short=5, half_long=7):
@@ -110,7 +110,7 @@ def mirrored(slot, half_short=5, half_long=7):
 def test_a_planted_fault_of_geometry_is_found(fault, monkeypatch):
     monkeypatch.setitem(globals(), "spot", fault)
     with pytest.raises(AssertionError):
-        check(5, 7)
+        check_cross(5, 7)
 
 
 def test_there_are_52_names_and_44_usable_slots():

@@ -10,7 +10,7 @@ from tests.support.byzantium_positions import BYZANTIUM, at
 HANDS = ("7r 9r 10r 5b", "2b 3b 6r", "4b 8b kr")
 
 
-def answered(state, text, seat=0):
+def answered_by_order(state, text, seat=0):
     """What an order makes of the question that its seat is asked."""
     return BYZANTIUM.answer_order(
         BYZANTIUM.parse_order(text), BYZANTIUM.view(state, seat), BYZANTIUM.moves(state, seat)
@@ -54,25 +54,25 @@ def test_what_is_no_order_is_refused_with_a_sentence(text):
 
 def test_the_first_placement_that_is_possible_is_made_and_its_card_leaves_the_list():
     state = at(HANDS, "e 8r")
-    answer = answered(state, "put 7r on e, 10r on ef, 10r on w, 7r on w then ask")
+    answer = answered_by_order(state, "put 7r on e, 10r on ef, 10r on w, 7r on w then ask")
     assert str(answer.move) == "put 10r on ef"
     assert str(answer.remaining) == "put 7r on e, 7r on w then ask"
-    last = answered(state, "put 10r on ef then ask")
+    last = answered_by_order(state, "put 10r on ef then ask")
     assert last.remaining is None
-    assert str(answered(state, "put 10r on ef then any").remaining) == "put any"
+    assert str(answered_by_order(state, "put 10r on ef then any").remaining) == "put any"
 
 
 def test_when_none_is_possible_it_asks_or_places_any():
     state = at(HANDS, "e 8r")
-    stopped = answered(state, "put 7r on e then ask")
+    stopped = answered_by_order(state, "put 7r on e then ask")
     assert stopped.move is None
     assert str(stopped) == "None of the placements on your list is possible now."
     moves = BYZANTIUM.moves(state, 0)
     for text in ("put 7r on e then any", "put any always"):
-        answer = answered(state, text)
+        answer = answered_by_order(state, text)
         assert answer.move == BYZANTIUM.fallback(BYZANTIUM.view(state, 0), moves)
         assert answer.remaining is not None
-    assert str(answered(state, "put any").remaining) == "put any"
+    assert str(answered_by_order(state, "put any").remaining) == "put any"
 
 
 def test_a_list_is_for_the_deal_and_ends_with_it():

@@ -209,7 +209,7 @@ LATE = {  # players: how many first answers are made, and the ways from there
 }
 
 
-def played(seats: int, count: int) -> tuple[State, Plain, list[str]]:
+def play_both(seats: int, count: int) -> tuple[State, Plain, list[str]]:
     """A game of the fixed deals after so many answers, each the middle one of those listed."""
     order = strides(SIZES[seats][0])
     state, plain = dealt(seats, order), Plain(seats)
@@ -228,21 +228,21 @@ def played(seats: int, count: int) -> tuple[State, Plain, list[str]]:
 
 @pytest.mark.parametrize("seats", SEATS)
 def test_the_tree_of_a_fixed_deal_has_these_sizes(seats):
-    state, _, order = played(seats, 0)
+    state, _, order = play_both(seats, 0)
     sizes = SIZES[seats][1]
     assert [leaves(state, order, depth + 1) for depth in range(len(sizes))] == sizes
 
 
 @pytest.mark.parametrize("seats", SEATS)
 def test_the_second_reading_counts_the_same(seats):
-    _, plain, order = played(seats, 0)
+    _, plain, order = play_both(seats, 0)
     assert [plain_leaves(plain, order, depth) for depth in (1, 2)] == SIZES[seats][1][:2]
 
 
 @pytest.mark.parametrize("seats", SEATS)
 def test_both_count_the_same_across_the_end_of_a_round(seats):
     count, sizes = LATE[seats]
-    state, plain, order = played(seats, count)
+    state, plain, order = play_both(seats, count)
     assert plain.round == 1
     depths = range(1, len(sizes) + 1)
     assert [leaves(state, order, depth) for depth in depths] == sizes

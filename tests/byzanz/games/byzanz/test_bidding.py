@@ -21,7 +21,7 @@ def opening(**given):
     return at(4, hands=HANDS, lot=LOT, **given)
 
 
-def refusal(state, seat, line):
+def refusal_of(state, seat, line):
     with pytest.raises(IllegalMove) as refused:
         BYZANZ.apply(state, seat, move(line))
     return str(refused.value)
@@ -100,36 +100,36 @@ def test_a_later_bid_adds_to_the_own_one():
 def test_an_equal_total_is_no_raise():
     state = after(opening(), "0 bid cloth2")
     assert "bid wine2" not in answers(state, 1)
-    assert refusal(state, 1, "bid wine2") == (
+    assert refusal_of(state, 1, "bid wine2") == (
         "You must bid more than 2. With these cards your bid would be 2."
     )
 
 
 def test_the_own_bid_counts_in_the_refusal():
     state = after(opening(), "0 bid cloth2", "1 bid grain3 wine2", "2 pass", "3 pass")
-    assert "more than 5. With these cards your bid would be 3." in refusal(state, 0, "bid olive1")
+    assert "more than 5. With these cards your bid would be 3." in refusal_of(state, 0, "bid olive1")
 
 
 def test_merchants_cannot_be_bid():
     state = after(opening(), "0 pass")
     assert not [line for line in answers(state, 1) if "merchant" in line]
-    assert refusal(state, 1, "bid merchant") == "A bid is one or more goods. Merchants cannot be bid."
-    assert refusal(state, 1, "bid grain3 merchant") == refusal(state, 1, "bid merchant")
-    assert refusal(state, 1, "bid") == refusal(state, 1, "bid merchant")
+    assert refusal_of(state, 1, "bid merchant") == "A bid is one or more goods. Merchants cannot be bid."
+    assert refusal_of(state, 1, "bid grain3 merchant") == refusal_of(state, 1, "bid merchant")
+    assert refusal_of(state, 1, "bid") == refusal_of(state, 1, "bid merchant")
 
 
 def test_what_is_not_in_hand_cannot_be_bid():
-    assert refusal(opening(), 0, "bid grain3 wood4 wood4") == "You do not hold grain3 wood4 wood4."
-    assert refusal(opening(), 0, "bid olive1 olive1 olive1") == "You do not hold olive1."
+    assert refusal_of(opening(), 0, "bid grain3 wood4 wood4") == "You do not hold grain3 wood4 wood4."
+    assert refusal_of(opening(), 0, "bid olive1 olive1 olive1") == "You do not hold olive1."
     state = after(opening(), "0 bid cloth2", "1 bid grain3", "2 pass", "3 pass")
-    assert refusal(state, 0, "bid cloth2 olive1") == "These cards are already in your bid: cloth2."
+    assert refusal_of(state, 0, "bid cloth2 olive1") == "These cards are already in your bid: cloth2."
 
 
 def test_words_out_of_order_and_unknown_cards_are_refused():
-    assert refusal(opening(), 0, "bid olive1 cloth2") == "Write the cards in this order: cloth2 olive1."
-    assert refusal(opening(), 0, "bid silk2") == "There is no card silk2 in this game."
-    assert "no card" in refusal(opening(), 0, "bid " + "x" * 500)
-    assert refusal(opening(), 0, "pass olive1") == "This move takes no cards."
+    assert refusal_of(opening(), 0, "bid olive1 cloth2") == "Write the cards in this order: cloth2 olive1."
+    assert refusal_of(opening(), 0, "bid silk2") == "There is no card silk2 in this game."
+    assert "no card" in refusal_of(opening(), 0, "bid " + "x" * 500)
+    assert refusal_of(opening(), 0, "pass olive1") == "This move takes no cards."
 
 
 def test_only_the_seat_whose_turn_it_is_is_asked():
@@ -146,7 +146,7 @@ def test_only_the_seat_whose_turn_it_is_is_asked():
 
 @pytest.mark.parametrize("line", ["tax grain1", "take wood", "discard cloth2", "done", "fly"])
 def test_other_moves_do_not_answer_a_bid(line):
-    assert refusal(opening(), 0, line) == "It is your turn to bid. Bid goods from your hand, or pass."
+    assert refusal_of(opening(), 0, line) == "It is your turn to bid. Bid goods from your hand, or pass."
 
 
 def test_passing_takes_the_bid_back():

@@ -17,7 +17,7 @@ def taxing(lot, **given):
     )
 
 
-def refusal(state, seat, line):
+def refusal_of(state, seat, line):
     with pytest.raises(IllegalMove) as refused:
         BYZANZ.apply(state, seat, move(line))
     return str(refused.value)
@@ -46,8 +46,8 @@ def test_the_tax_comes_from_the_lot_and_is_one_card():
     state = taxing("cloth1 cloth1 grain4 wood2 merchant")
     reason = "Pay one card of the lot as tax: cloth1 cloth1 grain4 wood2 merchant."
     for line in ("tax wine3", "tax cloth1 cloth1", "tax"):
-        assert refusal(state, 2, line) == reason
-    assert refusal(state, 2, "pass") == "You won the lot. Pay one of its cards as tax first."
+        assert refusal_of(state, 2, line) == reason
+    assert refusal_of(state, 2, "pass") == "You won the lot. Pay one of its cards as tax first."
 
 
 def test_the_last_auction_of_four_leaves_one_card_of_two():
@@ -105,13 +105,13 @@ def test_groups_are_taken_whole_in_ascending_order_of_lot_cards():
 def test_a_group_that_is_not_there_cannot_be_taken():
     state = at_market("cloth1 wood1 merchant")
     for line in ("take grain", "take", "take cloth1", "take silk", "take cloth wood"):
-        assert refusal(state, 0, line) == "Take one of the groups in the market: cloth wood merchant."
+        assert refusal_of(state, 0, line) == "Take one of the groups in the market: cloth wood merchant."
 
 
 def test_the_market_pick_cannot_be_declined():
     state = at_market("cloth1 wood1")
     for line in ("pass", "done", "discard cloth1"):
-        assert refusal(state, 0, line) == "It is your turn at the market. Take one group."
+        assert refusal_of(state, 0, line) == "It is your turn at the market. Take one group."
 
 
 def test_when_no_group_is_left_later_seats_get_nothing():

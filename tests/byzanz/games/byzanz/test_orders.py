@@ -18,14 +18,14 @@ LOT = "cloth4 grain1 merchant spice2 wood3"
 LISTED = [*NAMES, "cloth", "grain", "olive", "spice", "wine", "wood"]
 
 
-def answered(state, seat, text):
+def answered_by_order(state, seat, text):
     """What an order makes of the question that its seat is asked."""
     order = BYZANZ.parse_order(text)
     return BYZANZ.answer_order(order, BYZANZ.view(state, seat), BYZANZ.moves(state, seat))
 
 
 def played(state, seat, text):
-    answer = answered(state, seat, text)
+    answer = answered_by_order(state, seat, text)
     return str(answer.move) if answer.move else None
 
 
@@ -117,11 +117,11 @@ def test_a_ladder_counts_what_lies_in_the_bid_already_and_uses_each_card_once():
 
 def test_a_ladder_passes_or_asks_when_the_price_is_beyond_its_limit():
     state = bidding(bids=("", "", "wood4 wood3", ""))
-    passed = answered(state, 0, "ladder spice4 cloth2 olive1 upto 7 then pass")
+    passed = answered_by_order(state, 0, "ladder spice4 cloth2 olive1 upto 7 then pass")
     assert str(passed.move) == "pass"
     assert passed.remaining is None
     assert str(passed) == "Passed for you: the price hit 7, your limit was 7."
-    asked = answered(state, 0, "ladder spice4 cloth2 olive1 upto 7 then ask")
+    asked = answered_by_order(state, 0, "ladder spice4 cloth2 olive1 upto 7 then ask")
     assert asked.move is None
     assert "your limit was 7" in str(asked)
 
@@ -141,7 +141,7 @@ def test_the_other_orders_take_the_first_wish_that_can_be_had():
     taxed = at(4, step="tax", hands=HANDS, lot="cloth4 grain1 merchant wood2 wood3")
     assert played(taxed, 0, "tax wine wood lowest") == "tax wood2"
     assert played(taxed, 0, "tax lowest") == "tax grain1"
-    assert answered(taxed, 0, "tax wine olive").move is None
+    assert answered_by_order(taxed, 0, "tax wine olive").move is None
     market = at(
         4,
         step="market",
@@ -151,7 +151,7 @@ def test_the_other_orders_take_the_first_wish_that_can_be_had():
     )
     assert played(market, 0, "take olive wine") == "take wine"
     assert played(market, 0, "take olive most") == "take merchant"
-    assert answered(market, 0, "take olive").move is None
+    assert answered_by_order(market, 0, "take olive").move is None
 
 
 def test_best_is_what_leaves_the_most_profitable_sets():
@@ -172,19 +172,19 @@ def test_the_hand_limit_sells_before_it_discards_when_its_owner_says_so():
     full = "cloth1 cloth2 cloth3 grain1 merchant merchant olive2 olive4 spice1 wine1"
     state = at(4, step="limit", hands=(full, *HANDS[1:]), turn=0)
     assert played(state, 0, "limit sell lowest") == "sell olive2 olive4 merchant"
-    once = answered(state, 0, "limit grain lowest")
+    once = answered_by_order(state, 0, "limit grain lowest")
     assert str(once.move) == "discard grain1"
     assert once.remaining is not None
-    assert answered(state, 0, "limit spice4").move is None
+    assert answered_by_order(state, 0, "limit spice4").move is None
 
 
 def test_finish_sells_the_sets_one_by_one_and_is_then_done():
     hands = ("cloth1 cloth2 cloth4 grain4", *HANDS[1:])
     state = at(4, step="end", turn=-1, round=6, hands=hands)
-    sold = answered(state, 0, "finish")
+    sold = answered_by_order(state, 0, "finish")
     assert (str(sold.move), str(sold.remaining)) == ("sell cloth1 cloth2 cloth4", "finish")
     assert str(sold) == "Sold a set for you at the end: “sell cloth1 cloth2 cloth4”."
-    done = answered(after(state, f"0 {sold.move}"), 0, "finish")
+    done = answered_by_order(after(state, f"0 {sold.move}"), 0, "finish")
     assert (str(done.move), done.remaining) == ("done", None)
     assert str(done) == "All your sets are sold: done for you."
 
@@ -214,7 +214,7 @@ def test_whole_games_of_orders_make_legal_moves_and_keep_their_limits(seed):
     rng = random.Random(seed)
     deal = chance.deal(chance.key(f"g{seed}", bytes(32), "abcd"))
     state, _ = umpire.settle(BYZANZ, BYZANZ.setup(4, {}), deal)
-    standing = {seat: lines(rng) for seat in range(4)}
+    standing = {seat: random_lines(rng) for seat in range(4)}
     while BYZANZ.outcome(state) is None:
         seat = min(BYZANZ.awaited(state))
         left = [PlacedOrder(at, BYZANZ.parse_order(line), "") for at, line in enumerate(standing[seat])]
@@ -233,7 +233,7 @@ def test_whole_games_of_orders_make_legal_moves_and_keep_their_limits(seed):
         state, _ = umpire.settle(BYZANZ, umpire.play(BYZANZ, state, seat, choice), deal)
 
 
-def lines(rng):
+def random_lines(rng):
     """A full set of orders, drawn at random."""
 
     def wished(*also):

@@ -14,7 +14,7 @@ def out_of_turn_moves(state, seat):
     return list(map(str, BYZANZ.out_of_turn_moves(state, seat)))
 
 
-def refusal(state, seat, line):
+def refusal_of(state, seat, line):
     with pytest.raises(IllegalMove) as refused:
         BYZANZ.apply(state, seat, move(line))
     return str(refused.value)
@@ -57,7 +57,7 @@ def test_other_cards_are_no_set(line):
     hand = "cloth1 cloth1 cloth2 cloth2 grain1 merchant merchant"
     state = at(4, hands=(hand, "", "", ""), lot=LOT)
     assert (
-        refusal(state, 0, line)
+        refusal_of(state, 0, line)
         == "A set is three cards of one good, with merchants as substitutes, or three merchants."
     )
     assert line not in out_of_turn_moves(state, 0)
@@ -79,8 +79,10 @@ def test_the_listed_sales_are_distinct_and_in_canonical_order():
 def test_only_what_is_in_hand_is_sold():
     state = after(at(4, hands=("cloth1 cloth1 cloth2", "wine1", "", ""), lot=LOT), "0 bid cloth2")
     assert out_of_turn_moves(state, 0) == []
-    assert refusal(state, 0, "sell cloth1 cloth1 cloth2") == ("These cards are already in your bid: cloth2.")
-    assert refusal(state, 1, "sell wine1 wine1 wine1") == "You do not hold wine1 wine1."
+    assert refusal_of(state, 0, "sell cloth1 cloth1 cloth2") == (
+        "These cards are already in your bid: cloth2."
+    )
+    assert refusal_of(state, 1, "sell wine1 wine1 wine1") == "You do not hold wine1 wine1."
 
 
 # When
@@ -125,7 +127,7 @@ def test_one_who_has_won_a_lot_card_may_still_sell():
 # The hand limit
 
 
-def over(hand, **given):
+def game_over(hand, **given):
     return at(4, **{"step": "limit", "turn": 1, "hands": ("", hand, "", ""), "won": (0, 5, 0, 0), **given})
 
 
@@ -133,7 +135,7 @@ NINE = "cloth1 cloth2 cloth4 grain1 olive1 spice1 wine1 wine2 merchant"
 
 
 def test_over_the_limit_one_may_sell_or_discard():
-    state = over(NINE)
+    state = game_over(NINE)
     assert answers(state, 1) == [
         "sell cloth1 cloth2 cloth4",
         "sell cloth1 cloth2 merchant",
@@ -147,7 +149,7 @@ def test_over_the_limit_one_may_sell_or_discard():
 
 
 def test_the_question_stays_until_seven_are_left():
-    state = over(NINE)
+    state = game_over(NINE)
     lighter = after(state, "1 discard merchant")
     assert BYZANZ.awaited(lighter) == BYZANZ.awaited(state)
     assert words(lighter.gone) == "merchant"
@@ -157,37 +159,41 @@ def test_the_question_stays_until_seven_are_left():
 
 
 def test_a_sale_may_go_below_seven_and_ends_the_limit():
-    state = after(over(NINE), "1 sell cloth1 cloth2 cloth4")
+    state = after(game_over(NINE), "1 sell cloth1 cloth2 cloth4")
     assert len(state.hands[1]) == 6
     assert asked(state) == {2: "bid"}
 
 
 def test_a_sale_that_leaves_eight_does_not_end_the_limit():
-    state = after(over(NINE + " wood1 wood2"), "1 sell cloth1 cloth2 cloth4")
+    state = after(game_over(NINE + " wood1 wood2"), "1 sell cloth1 cloth2 cloth4")
     assert asked(state) == {1: "limit"}
     assert len(state.hands[1]) == 8
 
 
 def test_several_cards_may_be_discarded_at_once_down_to_seven():
-    state = over(NINE)
+    state = game_over(NINE)
     assert asked(after(state, "1 discard cloth1 merchant")) == {2: "bid"}
     assert after(state, "1 discard cloth1 merchant") == after(state, "1 discard merchant", "1 discard cloth1")
     for line in ("discard cloth1 grain1 merchant", "discard"):
-        assert refusal(state, 1, line) == "Discard from 1 to 2 cards. The hand limit is 7."
-    assert refusal(state, 1, "discard cloth3") == "You do not hold cloth3."
-    assert refusal(state, 1, "discard cloth2 cloth1") == "Write the cards in this order: cloth1 cloth2."
+        assert refusal_of(state, 1, line) == "Discard from 1 to 2 cards. The hand limit is 7."
+    assert refusal_of(state, 1, "discard cloth3") == "You do not hold cloth3."
+    assert refusal_of(state, 1, "discard cloth2 cloth1") == "Write the cards in this order: cloth1 cloth2."
 
 
 def test_nothing_else_goes_on_over_the_limit():
-    assert refusal(over(NINE), 1, "pass") == "You hold more than 7 cards. Sell a set or discard first."
+    assert (
+        refusal_of(game_over(NINE), 1, "pass") == "You hold more than 7 cards. Sell a set or discard first."
+    )
     with pytest.raises(NotAwaited):
-        BYZANZ.apply(over(NINE), 2, move("pass"))
+        BYZANZ.apply(game_over(NINE), 2, move("pass"))
 
 
 def test_nobody_discards_with_seven_cards_or_in_anothers_turn():
     state = at(4, hands=("cloth1 cloth2", "cloth1", "", ""), lot=LOT)
-    assert refusal(state, 0, "discard cloth1") == "It is your turn to bid. Bid goods from your hand, or pass."
-    assert "not your turn" in refusal(state, 1, "discard cloth1")
+    assert (
+        refusal_of(state, 0, "discard cloth1") == "It is your turn to bid. Bid goods from your hand, or pass."
+    )
+    assert "not your turn" in refusal_of(state, 1, "discard cloth1")
 
 
 # The end
@@ -221,7 +227,7 @@ def test_a_seat_that_can_sell_nothing_has_only_done():
 def test_after_its_done_a_seat_neither_sells_nor_answers():
     state = after(ending("wood1 wood2 wood3", "wine1 wine1 wine1", "", ""), "0 done")
     assert BYZANZ.moves(state, 0) == BYZANZ.out_of_turn_moves(state, 0) == ()
-    assert refusal(state, 0, "sell wood1 wood2 wood3") == (
+    assert refusal_of(state, 0, "sell wood1 wood2 wood3") == (
         "You have finished selling. You cannot sell any more cards."
     )
     with pytest.raises(NotAwaited, match="already finished selling"):
@@ -229,9 +235,9 @@ def test_after_its_done_a_seat_neither_sells_nor_answers():
 
 
 def test_done_is_said_only_at_the_end_and_alone():
-    assert refusal(ending("", "", "", ""), 0, "done cloth1") == "This move takes no cards."
+    assert refusal_of(ending("", "", "", ""), 0, "done cloth1") == "This move takes no cards."
     assert (
-        refusal(ending("", "", "", ""), 0, "pass")
+        refusal_of(ending("", "", "", ""), 0, "pass")
         == "The last round is over. Sell your sets, then play done."
     )
 

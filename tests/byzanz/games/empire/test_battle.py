@@ -41,7 +41,7 @@ def meld(state, role):
     return words(state.melds[seat_of(role, state.year)])
 
 
-def refusal(state, role, line):
+def refusal_to(state, role, line):
     with pytest.raises(IllegalMove) as refused:
         EMPIRE.apply(state, seat_of(role, state.year), move(line))
     return str(refused.value)
@@ -70,7 +70,7 @@ def test_a_meld_has_limits(role, held, kind):
     state = at(1, **{"foe" if role == "F" else "emperor": held})
     line = str(EMPIRE.parse(f"meld {held}"))
     assert line not in answers(state, role)
-    assert refusal(state, role, line).endswith(f"of kind {kind}.")
+    assert refusal_to(state, role, line).endswith(f"of kind {kind}.")
     assert line.rsplit(" ", 1)[0] in answers(state, role)
 
 
@@ -145,7 +145,7 @@ def test_melds_are_sealed_until_both_are_in():
     ],
 )
 def test_refused_melds(line, reason):
-    assert reason in refusal(at(1, emperor="trade trade taxes"), "E", line)
+    assert reason in refusal_to(at(1, emperor="trade trade taxes"), "E", line)
 
 
 # Force
@@ -208,8 +208,8 @@ def test_the_foe_may_decline_and_the_emperor_is_not_asked():
     state = fight("siege", "justinian", foe_hand="vandals riots", emperor_hand="taxes trade")
     with pytest.raises(NotAwaited, match="not your turn"):
         EMPIRE.apply(state, 0, move("decline"))
-    assert "Defend with one card" in refusal(state, "F", "defend riots")
-    assert "Answer with defend or decline" in refusal(state, "F", "negotiate siege")
+    assert "Defend with one card" in refusal_to(state, "F", "defend riots")
+    assert "Answer with defend or decline" in refusal_to(state, "F", "negotiate siege")
     state = after(state, "F decline")
     assert words(state.battle[1]) == "siege"
 
@@ -228,7 +228,7 @@ def test_a_negotiation_removes_a_northern_or_southern_card_and_keeps_its_own_for
     state = fight("siege huns persians plague", "treaty", foe_hand="riots", emperor_hand="taxes")
     assert asked(state) == "E negotiate"
     assert answers(state, "E") == ["decline", "negotiate huns", "negotiate persians"]
-    assert "northern or southern" in refusal(state, "E", "negotiate plague")
+    assert "northern or southern" in refusal_to(state, "E", "negotiate plague")
     state = after(state, "E negotiate huns")
     own, theirs, _ = state.battle
     assert (words(theirs), force(own)) == ("siege persians plague", 1)
@@ -239,7 +239,7 @@ def test_the_foe_replaces_what_was_removed_within_the_limits():
     state = fight("avars persians", "marriage", foe_hand="huns sassanids riots", more=["E negotiate avars"])
     assert asked(state) == "F replace"
     assert answers(state, "F") == ["decline", "replace huns"]
-    assert "within the limits" in refusal(state, "F", "replace sassanids")
+    assert "within the limits" in refusal_to(state, "F", "replace sassanids")
     assert "huns" in meld(after(state, "F replace huns"), "F")
 
 
@@ -316,7 +316,7 @@ def test_the_emperor_may_pay_with_a_card_of_the_meld_to_remove_a_bought_off_card
 )
 def test_refused_bargains(line):
     state = fight("barbarians persians huns", "militias", emperor_hand="taxes")
-    assert "bought off" in refusal(state, "E", line)
+    assert "bought off" in refusal_to(state, "E", line)
 
 
 def test_only_one_card_a_year_is_bought_off():

@@ -11,14 +11,14 @@ FOE = "huns vandals persians infantry infantry plague"
 EMPEROR = "belisarius trade taxes science militias diplomacy"
 
 
-def answered(state, role, text):
+def answered_by_order(state, role, text):
     """What an order makes of the question that a role is asked."""
     seat = seat_of(role, state.year)
     return EMPIRE.answer_order(EMPIRE.parse_order(text), EMPIRE.view(state, seat), EMPIRE.moves(state, seat))
 
 
 def played(state, role, text):
-    answer = answered(state, role, text)
+    answer = answered_by_order(state, role, text)
     return str(answer.move) if answer.move else None
 
 
@@ -77,12 +77,12 @@ def test_what_is_no_order_is_refused_with_a_sentence(text):
 
 def test_a_choice_under_seal_is_made_as_ordered_and_once():
     state = at(1, "redraw", foe=FOE, emperor=EMPEROR)
-    answer = answered(state, "F", "redraw infantry plague")
+    answer = answered_by_order(state, "F", "redraw infantry plague")
     assert (str(answer.move), answer.remaining) == ("redraw infantry plague", None)
-    lasting = answered(state, "E", "redraw none always")
+    lasting = answered_by_order(state, "E", "redraw none always")
     assert str(lasting.move) == "redraw"
     assert str(lasting.remaining) == "redraw none always"
-    assert answered(state, "E", "meld none") is None
+    assert answered_by_order(state, "E", "meld none") is None
 
 
 def test_a_meld_is_the_ordered_one_or_the_one_of_most_force():
@@ -93,10 +93,10 @@ def test_a_meld_is_the_ordered_one_or_the_one_of_most_force():
 
 
 def test_a_choice_that_is_not_possible_any_more_stops_with_a_reason():
-    stopped = answered(at(1, "meld", foe=FOE, emperor=EMPEROR), "E", "meld reconquest")
+    stopped = answered_by_order(at(1, "meld", foe=FOE, emperor=EMPEROR), "E", "meld reconquest")
     assert stopped.move is None
     assert str(stopped) == "“meld reconquest” is not possible any more."
-    assert answered(at(1, "keep", foe=FOE, emperor=EMPEROR), "E", "keep reconquest").move is None
+    assert answered_by_order(at(1, "keep", foe=FOE, emperor=EMPEROR), "E", "keep reconquest").move is None
 
 
 def test_what_is_kept_is_the_first_of_the_list_in_hand():
@@ -113,7 +113,7 @@ def test_a_response_is_the_first_of_the_list_that_is_allowed():
     assert played(leader, "F", "defend most") == "defend vandals"
     assert played(leader, "F", "defend none") == "decline"
     assert played(leader, "F", "defend hungarians") == "decline"
-    assert answered(leader, "F", "defend hungarians then ask").move is None
+    assert answered_by_order(leader, "F", "defend hungarians then ask").move is None
     bargain = at(1, "buy-off", emperor_meld="trade taxes", foe_meld="huns")
     assert played(bargain, "E", "buy-off huns with militias, huns with taxes") == "buy-off huns with taxes"
     assert played(bargain, "E", "buy-off most") == "buy-off huns with trade"
@@ -122,7 +122,7 @@ def test_a_response_is_the_first_of_the_list_that_is_allowed():
 def test_most_gives_way_to_what_follows_where_nothing_helps():
     state = at(1, "buy-off", emperor_meld="justinian", foe_meld="huns")
     assert played(state, "E", "buy-off most") == "decline"
-    assert answered(state, "E", "buy-off most then ask").move is None
+    assert answered_by_order(state, "E", "buy-off most then ask").move is None
     assert played(state, "E", "buy-off most, huns with justinian") == "buy-off huns with justinian"
 
 

@@ -52,7 +52,7 @@ def same(state: State, plain: Plain) -> None:
         listed = [str(each) for each in EMPIRE.moves(state, seat) + EMPIRE.out_of_turn_moves(state, seat)]
         assert len(listed) == len(set(listed))
         assert set(listed) == legal(plain, seat)
-        assert bool(EMPIRE.moves(state, seat)) == (seat in asked(plain))
+        assert bool(EMPIRE.moves(state, seat)) == (seat in seats_to_move(plain))
 
 
 def legal(plain: Plain, seat: int) -> set[str]:
@@ -60,7 +60,7 @@ def legal(plain: Plain, seat: int) -> set[str]:
     return plain.wants["choices"].get(seat, set()) if isinstance(plain.wants, dict) else set()
 
 
-def asked(plain: Plain) -> list[int]:
+def seats_to_move(plain: Plain) -> list[int]:
     return plain.wants["asked"] if isinstance(plain.wants, dict) else []
 
 

@@ -33,13 +33,13 @@ FIVE = "light-cavalry light-cavalry infantry infantry fleets"
 """Five cards of the Foes that fill a hand."""
 
 
-def refusal(state, role, line):
+def refusal_to(state, role, line):
     with pytest.raises(IllegalMove) as refused:
         EMPIRE.apply(state, seat_of(role, state.year), move(line))
     return str(refused.value)
 
 
-def begun():
+def first_year():
     """Year 1, both decks just shuffled: they lie in canonical order."""
     return dealt(EMPIRE.setup(2, {}), "", "")
 
@@ -79,7 +79,7 @@ def test_cards_to_be_shuffled_stand_in_the_order_of_the_sheet_copies_together():
 
 
 def test_the_table_at_the_start():
-    state = begun()
+    state = first_year()
     assert (state.territory, state.legacy, state.year) == (10, (10, 10), 1)
     assert (len(state.hands[1]), len(state.hands[0])) == (8, 9), "seat 0 is the Emperor of year 1"
     assert asked(state) == "FE redraw"
@@ -117,7 +117,7 @@ def test_nobody_moves_before_the_shuffle_and_nothing_is_shuffled_in_between():
     with pytest.raises(NotAwaited, match="not been shuffled yet"):
         EMPIRE.apply(EMPIRE.setup(2, {}), 0, move("redraw"))
     with pytest.raises(IllegalMove, match="Nothing is to be shuffled"):
-        EMPIRE.apply(begun(), None, move("shuffle foes:2"))
+        EMPIRE.apply(first_year(), None, move("shuffle foes:2"))
 
 
 # Draw
@@ -126,7 +126,7 @@ def test_nobody_moves_before_the_shuffle_and_nothing_is_shuffled_in_between():
 @pytest.mark.parametrize(("year", "emperor"), [(1, 9), (4, 9), (5, 8), (8, 8), (9, 7), (12, 7)])
 def test_the_foe_fills_to_8_and_the_emperor_to_9_8_or_7(year, emperor):
     before = at(year - 1, "keep", foe="siege", emperor="trade") if year > 1 else None
-    state = begun() if before is None else after(before)
+    state = first_year() if before is None else after(before)
     state = dealt(state, "", "") if EMPIRE.chance(state) else state
     assert state.year == year
     assert (len(state.hands[seat_of("F", year)]), len(state.hands[seat_of("E", year)])) == (8, emperor)
@@ -337,7 +337,7 @@ def test_redrawn_cards_are_thrown_away_before_cards_are_drawn():
 )
 def test_refused_redraws(line, reason):
     state = at(1, "redraw", emperor="justinian trade trade taxes reforms")
-    assert reason in refusal(state, "E", line)
+    assert reason in refusal_to(state, "E", line)
 
 
 # Keep
@@ -347,8 +347,8 @@ def test_a_player_with_cards_keeps_exactly_one():
     state = at(1, "keep", foe="siege siege plague", emperor="taxes trade")
     assert answers(state, "F") == ["keep siege", "keep plague"]
     assert asked(after(state, "E keep trade")) == "F keep"
-    assert "exactly one" in refusal(state, "F", "keep siege plague")
-    assert "exactly one" in refusal(state, "F", "keep")
+    assert "exactly one" in refusal_to(state, "F", "keep siege plague")
+    assert "exactly one" in refusal_to(state, "F", "keep")
 
 
 def test_a_hand_of_one_passes_that_card_by_itself():

@@ -19,7 +19,7 @@ from tests.support.mails import text_of
 from tests.support.sample_mails import (
     ALICE,
     SampleMail,
-    answers,
+    count_answers,
     mailbox,
     moves_of,
     remembered,
@@ -82,7 +82,7 @@ def check_game(letter: SampleMail, game: Table) -> None:
     assert moves_of(game.id, 0) == letter.moves, letter.name
     assert [row.kind for row in remembered()] == ([] if letter.nobody else [letter.kind]), letter.name
     assert [text for _seat, text in said(game)] == [letter.words] * bool(letter.words), letter.name
-    assert answers(game.id) == (letter.answered and letter.kind in ("reply", "refused")), letter.name
+    assert count_answers(game.id) == (letter.answered and letter.kind in ("reply", "refused")), letter.name
     with engine.reading() as session:
         alice = session.get_one(Person, game.people[0])
         turn = session.get(Turn, (game.id, 0))

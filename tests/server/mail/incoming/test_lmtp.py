@@ -29,11 +29,12 @@ from server.store import engine, people
 from server.store.models import Heartbeat, Person
 from tests.conftest import SECRET, Table
 from tests.support.database_faults import impatient, locked
-from tests.support.mails import change, text_of
+from tests.support.games import change
+from tests.support.mails import text_of
 from tests.support.sample_mails import (
     ALICE,
     DOMAIN,
-    answers,
+    count_answers,
     mailbox,
     moves_of,
     remembered,
@@ -116,7 +117,7 @@ def test_a_conversation_plays_a_move_and_answers_each_recipient(app: Flask, tabl
         assert client.sendmail("", [box.bounce], bounce(box.bounce)) == {}
     assert moves_of(game.id, 0) == ["pass"]
     assert [row.kind for row in remembered()] == ["reply", "bounce"]
-    assert answers(game.id) == 1
+    assert count_answers(game.id) == 1
 
 
 def bounce(address: str) -> bytes:

@@ -24,8 +24,9 @@ from server.mail.incoming import commands, receive, reply, talk
 from server.mail.incoming.quoting import Known
 from tests.conftest import NOW, Table
 from tests.support.databases import kept, restore
-from tests.support.mail_languages import LANGUAGES, NAME, SHAPES, Letter, Turn
+from tests.support.mail_languages import LANGUAGES
 from tests.support.mails import html_of
+from tests.support.reply_shapes import NAME, SHAPES, Letter, Turn
 from tests.support.sample_mails import ALICE, moves_of, send_and_return, with_replies
 from tests.support.talk import said
 
@@ -50,10 +51,10 @@ def turn(app: Flask, table: Callable[..., Table]) -> Turn:
     with_replies(app)
     table(4)
     (message,) = send_and_return()
-    return turn_of(message)
+    return turn_mail(message)
 
 
-def turn_of(message: EmailMessage) -> Turn:
+def turn_mail(message: EmailMessage) -> Turn:
     """Return the email about a turn as it is quoted."""
     text = message.get_body(("plain",))
     assert text is not None
@@ -163,7 +164,7 @@ def test_a_reply_of_each_shape_arrives(app: Flask, table: Callable[..., Table]) 
     with_replies(app)
     game = table(4)
     (message, *_others) = send_and_return()
-    turn = turn_of(message)
+    turn = turn_mail(message)
     fresh = kept(app)
     languages = itertools.cycle(LANGUAGES.values())
     for (shape, make), language in zip(SHAPES.items(), languages, strict=False):

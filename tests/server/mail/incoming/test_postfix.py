@@ -50,13 +50,13 @@ def recipients() -> Iterator[str]:
         yield file.name
 
 
-def settings(recipients: str, *blocks: str) -> dict[str, str]:
+def postfix_settings(recipients: str, *blocks: str) -> dict[str, str]:
     """Return the lines of main.cf in blocks of the documentation, later ones before earlier ones."""
     lines = [line.partition(" = ") for block in blocks for line in block.splitlines()]
     return {name: value.replace("/etc/postfix/byzanz", recipients) for name, _, value in lines}
 
 
-def send(to: Postfix, raw: bytes, *recipients: str, sender: str = ALICE) -> None:
+def send_to(to: Postfix, raw: bytes, *recipients: str, sender: str = ALICE) -> None:
     """Hand an email to Postfix, as another mail server does."""
     with smtplib.SMTP("127.0.0.1", to.port) as client:
         client.sendmail(sender, recipients, raw)
@@ -65,14 +65,14 @@ def send(to: Postfix, raw: bytes, *recipients: str, sender: str = ALICE) -> None
 def test_postfix_delivers_by_lmtp(app: Flask, boxes: list[str], recipients: str) -> None:
     lmtp, _pipe = postfix.recipe("/etc/postfix/main.cf")
     with listening(app) as port:
-        found = settings(recipients, lmtp.replace("8024", str(port)))
+        found = postfix_settings(recipients, lmtp.replace("8024", str(port)))
         with postfix.running(found) as running:
-            send(running, written("pass"), *boxes)
+            send_to(running, written("pass"), *boxes)
             running.wait_for("status=sent", 2)
             with pytest.raises(smtplib.SMTPRecipientsRefused):
-                send(running, written("pass"), f"postmaster@{DOMAIN}")
+                send_to(running, written("pass"), f"postmaster@{DOMAIN}")
             gone = f"play+{'a' * 26}@{DOMAIN}"
-            send(running, written("pass", number=2), gone, sender="<>")
+            send_to(running, written("pass", number=2), gone, sender="<>")
             running.wait_for("status=bounced .*5.1.1 no such address")
     assert [moves_of(game_id, 0) for game_id in ("g1", "g2")] == [["pass"], ["pass"]]
     assert [row.kind for row in remembered()] == ["reply", "reply"]
@@ -126,7 +126,7 @@ def piped(folder: Path, domain: str) -> str:
     return "\n" + service + "\n"
 
 
-def moves(folder: Path) -> list[tuple[str, str]]:
+def stored_moves(folder: Path) -> list[tuple[str, str]]:
     """Return what players have moved in the database of a pipe."""
     with closing(sqlite3.connect(folder / "byzanz.db")) as database:
         query = (
@@ -138,11 +138,11 @@ def moves(folder: Path) -> list[tuple[str, str]]:
 def test_postfix_delivers_each_recipient_by_a_pipe_and_keeps_what_the_server_cannot_take(
     boxes: list[str], recipients: str, folder: Path
 ) -> None:
-    found = settings(recipients, *postfix.recipe("/etc/postfix/main.cf"))
+    found = postfix_settings(recipients, *postfix.recipe("/etc/postfix/main.cf"))
     with postfix.running(
         found, piped(folder, "play.example.net")
     ) as running:  # another domain than Postfix's
-        send(running, written("pass"), *boxes)
+        send_to(running, written("pass"), *boxes)
         running.wait_for("status=deferred .*BYZANZ_MAIL_DOMAIN is play.example.net", 2)
         assert "bounced" not in running.log
         master = running.folder / "conf" / "master.cf"
@@ -150,16 +150,16 @@ def test_postfix_delivers_each_recipient_by_a_pipe_and_keeps_what_the_server_can
         running.command("postfix", "reload")
         running.command("postqueue", "-f")
         running.wait_for("status=sent", 2)
-        send(running, written("pass", number=2), f"play+{'a' * 26}@{DOMAIN}", sender="<>")
+        send_to(running, written("pass", number=2), f"play+{'a' * 26}@{DOMAIN}", sender="<>")
         running.wait_for("status=bounced .*no such address")
-    assert moves(folder) == [("g1", "pass"), ("g2", "pass")]
+    assert stored_moves(folder) == [("g1", "pass"), ("g2", "pass")]
 
 
 def test_two_recipients_at_once_wait_in_the_queue(boxes: list[str], recipients: str, folder: Path) -> None:
-    found = settings(recipients, *postfix.recipe("/etc/postfix/main.cf"))
+    found = postfix_settings(recipients, *postfix.recipe("/etc/postfix/main.cf"))
     found["byzanz_destination_recipient_limit"] = "50"
     with postfix.running(found, piped(folder, DOMAIN)) as running:
-        send(running, written("pass"), *boxes)
+        send_to(running, written("pass"), *boxes)
         running.wait_for("status=deferred .*one recipient at a time", 2)
         assert "bounced" not in running.log
-    assert moves(folder) == []
+    assert stored_moves(folder) == []

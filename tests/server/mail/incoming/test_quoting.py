@@ -120,7 +120,7 @@ KNOWN = quoting.Known(
 TOKEN = "abcdefghijklmnopqrstuvwx23"
 
 
-def known(text: str, *, talk: bool = False) -> tuple[str, ...]:
+def own_lines(text: str, *, talk: bool = False) -> tuple[str, ...]:
     """Return Alice's own lines in a text, as far as her addresses and ours tell."""
     return quoting.own_text(text, KNOWN, talk=talk).lines
 
@@ -147,7 +147,7 @@ def known(text: str, *, talk: bool = False) -> tuple[str, ...]:
 def test_a_line_with_an_address_of_ours_or_of_the_writer_begins_the_quote(line: str, talk: bool) -> None:
     for gap in ("\n", "\n\n"):
         for quote in ("bid olive1\n", "> bid olive1\n", "\nbid olive1\n\nblabla\n"):
-            assert known(f"pass{gap}{line}\n{quote}", talk=talk) == ("pass",)
+            assert own_lines(f"pass{gap}{line}\n{quote}", talk=talk) == ("pass",)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_line_with_an_address_of_ours_or_of_the_writer_begins_the_quote(line: 
     ],
 )
 def test_an_address_of_others_begins_no_quote(line: str) -> None:
-    assert known(f"pass\n\n{line}\nbid olive1") != ("pass",)
+    assert own_lines(f"pass\n\n{line}\nbid olive1") != ("pass",)
 
 
 @pytest.mark.parametrize(
@@ -177,21 +177,21 @@ def test_an_address_of_others_begins_no_quote(line: str) -> None:
 )
 def test_the_lines_above_an_address_that_belong_to_it_are_quoted(wrapped: str) -> None:
     for gap in ("\n", "\n\n"):
-        assert known(f"pass{gap}{wrapped}\n\nbid olive1") == ("pass",)
-        assert known(f"say hi\npass{gap}{wrapped}\n> bid olive1\n") == ("say hi", "pass")
+        assert own_lines(f"pass{gap}{wrapped}\n\nbid olive1") == ("pass",)
+        assert own_lines(f"say hi\npass{gap}{wrapped}\n> bid olive1\n") == ("say hi", "pass")
 
 
 def test_where_quoted_lines_follow_an_address_the_quote_ends_with_them() -> None:
-    assert known("Byzanz <games@example.org> blabla\n\n> bid olive1\n\npass") == ("pass",)
-    assert known("> bid olive1\n\npass\n\nAlice\nalice@example.org\n") == ("pass",)
-    assert known("Byzanz <games@example.org> blabla\n\nbid olive1\n\npass") == ()
+    assert own_lines("Byzanz <games@example.org> blabla\n\n> bid olive1\n\npass") == ("pass",)
+    assert own_lines("> bid olive1\n\npass\n\nAlice\nalice@example.org\n") == ("pass",)
+    assert own_lines("Byzanz <games@example.org> blabla\n\nbid olive1\n\npass") == ()
 
 
 def test_a_sentence_with_an_address_leaves_doubt() -> None:
     text = "Well played!\nYou can reach me at alice@example.org from now on.\nSee you\n\n> q\n"
     assert quoting.own_text(text, KNOWN, talk=True).doubtful
-    assert known(text, talk=True) == ("Well played",)
-    assert known(text) == (
+    assert own_lines(text, talk=True) == ("Well played",)
+    assert own_lines(text) == (
         "Well played",
         "You can reach me at alice@example.org from now on",
     )  # so nothing is played
@@ -201,7 +201,7 @@ def test_a_sentence_with_an_address_leaves_doubt() -> None:
     single = "Well played!\nMy email: alice@example.org\nSee you"
     assert quoting.own_text(single, KNOWN, talk=True).doubtful
     page = "Well played!\nLook at https://byzanz.test/g/abc there.\n"
-    assert len(known(page, talk=True)) == 2  # people talk about public pages
+    assert len(own_lines(page, talk=True)) == 2  # people talk about public pages
 
 
 @pytest.mark.parametrize(
@@ -214,17 +214,17 @@ def test_a_sentence_with_an_address_leaves_doubt() -> None:
     ],
 )
 def test_a_block_of_headers_is_known_by_a_name_and_a_date(block: str) -> None:
-    assert known(f"pass\n\n{block}\n\nbid olive1") == ("pass",)
+    assert own_lines(f"pass\n\n{block}\n\nbid olive1") == ("pass",)
     lines = block.replace("Byzanz", "x").replace("Alice Example", "x")
-    assert len(known(f"pass\n\n{lines}\n\nbid olive1")) > 1
+    assert len(own_lines(f"pass\n\n{lines}\n\nbid olive1")) > 1
 
 
 @pytest.mark.parametrize("greeting", ["Kære Byzanz,", "Szanowny Byzanz!", "亲爱的 Byzanz，"])
 def test_our_name_in_the_first_line_is_a_greeting(greeting: str) -> None:
-    assert known(f"{greeting}\n\npass\n\n> q") == ("pass",)
+    assert own_lines(f"{greeting}\n\npass\n\n> q") == ("pass",)
     for other in ("Not Byzanz,", "Byzanz,", "Kære Byzanz 2,", "Kære Byzanz", "a b c Byzanz,", "Kære Bob,"):
-        assert len(known(f"{other}\n\npass")) == 2
-    assert len(known(f"pass\n{greeting}")) == 2
+        assert len(own_lines(f"{other}\n\npass")) == 2
+    assert len(own_lines(f"pass\n{greeting}")) == 2
 
 
 # Closings and what phones add
@@ -332,13 +332,15 @@ def test_what_may_say_more_stays(ending: str) -> None:
 
 @pytest.mark.parametrize("mark", ["ᐧ", ":-)", "...", "👍", "-", "—", "***", "ㅤ"])
 def test_a_line_without_letters_and_digits_is_no_line(mark: str) -> None:
-    assert known(f"pass\n\n{mark}\n\n> q") == ("pass",)
-    assert known(f"{mark}\npass") == (() if mark in "-—" else ("pass",))  # under a dash stands a signature
+    assert own_lines(f"pass\n\n{mark}\n\n> q") == ("pass",)
+    assert own_lines(f"{mark}\npass") == (
+        () if mark in "-—" else ("pass",)
+    )  # under a dash stands a signature
 
 
 @pytest.mark.parametrize("mark", ["?", "???", "？", "❓", "&" * 20])
 def test_a_mark_that_asks_or_is_long_is_one(mark: str) -> None:
-    assert len(known(f"pass\n{mark}")) == 2
+    assert len(own_lines(f"pass\n{mark}")) == 2
 
 
 def test_lines_below_a_quote_count_if_there_are_none_above() -> None:

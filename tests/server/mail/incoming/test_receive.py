@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -38,27 +39,15 @@ from server.store.models import (
     Turn,
 )
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
+from tests.support.games import change, loaded, outsider, row, submit
 from tests.support.mail_servers import FaultyServer
-from tests.support.mails import (
-    assert_same,
-    awaited,
-    bold_move,
-    change,
-    html_of,
-    queue,
-    row,
-    submit,
-    text_of,
-    the_mail,
-    words_of,
-)
+from tests.support.mails import assert_same, awaited, bold_move, html_of, queue, text_of, the_mail, words_of
 from tests.support.neighbour_game import elsewhere
 from tests.support.sample_mails import (
     ALICE,
     DOMAIN,
     Mailbox,
-    answers,
+    count_answers,
     mailbox,
     moves_of,
     remembered,
@@ -300,13 +289,13 @@ def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
         doomed.setattr(receive, "_finish", lambda *_, **__: (_ for _ in ()).throw(Dies))
         with pytest.raises(Dies):
             box.write(line)
-    assert answers(game.id) == 0
+    assert count_answers(game.id) == 0
     before = moves_of(game.id, 0)
     box.write(line, now=NOW + MINUTE)
     assert moves_of(game.id, 0) == before
     assert len(orders()) == line.startswith("order")
     assert [str(row.outcome) for row in remembered()] == ["1 of 1 lines carried out"]
-    assert answers(game.id) == 1
+    assert count_answers(game.id) == 1
 
 
 @one_database
@@ -340,12 +329,12 @@ def test_orders_are_left_once_however_often_the_server_dies(
 def test_answers_have_an_end_on_a_day(game: Table, box: Mailbox) -> None:
     for number in range(45):
         box.write("tax olive1", number=number)
-    assert answers(game.id) == receive.ANSWERS_A_DAY == 40
+    assert count_answers(game.id) == receive.ANSWERS_A_DAY == 40
     assert ["This is the last answer today." in text for text in to_alice()] == [False] * 39 + [True]
     box.write("pass", number=99)
     assert moves_of(game.id, 0) == ["pass"]
     box.write("tax olive1", number=100, now=NOW + timedelta(days=1, minutes=1))
-    assert answers(game.id) == receive.ANSWERS_A_DAY + 1
+    assert count_answers(game.id) == receive.ANSWERS_A_DAY + 1
 
 
 @one_database
@@ -391,7 +380,7 @@ def test_a_line_may_answer_the_question_that_the_line_before_it_opened(game: Tab
     daphne = mailbox()
     bid = bold_move(game.id, 3)
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, game.id))
+        position = positions.current(loaded(session, game.id))
     rules = position.rules
     tax = str(rules.moves(rules.apply(position.state, 3, rules.parse(bid)), 3)[0])
     assert daphne.write(bid, tax, sender="daphne@example.org") == "2 of 2 lines carried out"
@@ -447,7 +436,7 @@ def test_an_absence_note_ends_no_autopilot_and_proves_nothing(
     with engine.reading() as session:
         assert people.last(session, game.people[0]) is None
     assert [row.kind for row in remembered()] == [kind]
-    assert answers(game.id) == (kind == "refused")
+    assert count_answers(game.id) == (kind == "refused")
 
 
 @one_database
@@ -466,26 +455,26 @@ def test_a_line_that_can_be_read_ends_the_autopilot_or_mends_the_address(
 def test_one_unreadable_mail_a_turn_is_answered(game: Table, box: Mailbox) -> None:
     for number in range(5):
         receive.receive(absent("Re: Byzanz", number=number), ALICE, box.reply, NOW + number * MINUTE)
-    assert answers(game.id) == 1
+    assert count_answers(game.id) == 1
     (message,) = (message for message in send_and_return(NOW) if message["To"] == "Alice <alice@example.org>")
     assert message["Auto-Submitted"] == "auto-replied"
     assert "We answer only one email like this until your next turn." in text_of(message)
     box.write("tax olive1", number=9)  # which can be read
-    assert answers(game.id) == 2
+    assert count_answers(game.id) == 2
     box.write("pass", number=10)
     while awaited(game.id) != 0:
         submit(game.id, awaited(game.id), bold_move(game.id, awaited(game.id)), NOW)
     again = next(message for message in send_and_return(NOW) if message["To"] == "Alice <alice@example.org>")
-    before = answers(game.id)
+    before = count_answers(game.id)
     receive.receive(absent("Re: Byzanz", number=20), ALICE, str(again["Reply-To"]), NOW)
-    assert answers(game.id) == before + 1
+    assert count_answers(game.id) == before + 1
 
 
 @one_database
 def test_strangers_who_answer_each_answer_get_one_a_turn(game: Table, box: Mailbox) -> None:
     for number in range(5):
         box.write("I am away", number=number, sender="forwarded@example.net")
-    assert answers(game.id) == 1
+    assert count_answers(game.id) == 1
 
 
 @one_database
@@ -496,9 +485,9 @@ def test_what_a_gateway_adds_to_a_players_own_mail_stops_no_move(
     game: Table, box: Mailbox, head: str
 ) -> None:
     receive.receive(absent("Re: Byzanz", "hello there", 1, head), ALICE, box.reply, NOW)
-    assert (moves_of(game.id, 0), answers(game.id)) == ([], 0)  # no answer to what may be a list's
+    assert (moves_of(game.id, 0), count_answers(game.id)) == ([], 0)  # no answer to what may be a list's
     receive.receive(absent("Re: Byzanz", "pass", 2, head).replace(b"alice", b"bob"), ALICE, box.reply, NOW)
-    assert (moves_of(game.id, 0), answers(game.id)) == ([], 0)
+    assert (moves_of(game.id, 0), count_answers(game.id)) == ([], 0)
     receive.receive(absent("Re: Byzanz", "pass", 3, head), ALICE, box.reply, NOW)
     assert moves_of(game.id, 0) == ["pass"]
 
@@ -548,7 +537,7 @@ def test_a_mail_to_the_unsubscribe_address_stops_what_its_link_stops(game: Table
     change(Seat, (game.id, 0), silent=False)
     assert receive.receive(raw, "", by_mail, NOW) == "seen before"
     assert not row(Seat, (game.id, 0)).silent
-    assert answers(game.id) == 0
+    assert count_answers(game.id) == 0
     for other in (
         by_mail.replace("stop+", "play+"),
         f"stop+{game.tokens[0]}@{DOMAIN}",
@@ -732,7 +721,7 @@ def test_two_mails_have_two_envelope_senders_and_each_leads_back(app: Flask) -> 
 # What is remembered
 
 
-def kept() -> tuple[str, str, int | None, str | None, int | None]:
+def newest_mail() -> tuple[str, str, int | None, str | None, int | None]:
     """Return what is remembered of the newest email."""
     newest = remembered()[-1]
     return (newest.kind, str(newest.outcome), newest.person_id, newest.game_id, newest.seat)
@@ -742,16 +731,16 @@ def kept() -> tuple[str, str, int | None, str | None, int | None]:
 def test_what_became_of_a_reply_is_remembered_with_its_seat(game: Table, box: Mailbox) -> None:
     alice = (game.people[0], game.id, 0)
     assert box.write("pass", "order pass", number=1) == "2 of 2 lines carried out"
-    assert kept() == ("reply", "2 of 2 lines carried out", *alice)
+    assert newest_mail() == ("reply", "2 of 2 lines carried out", *alice)
     assert box.write("pass", number=1) == "seen before"
     assert box.write("sing", number=2) == "0 of 1 lines carried out"
-    assert kept() == ("refused", "0 of 1 lines carried out", *alice)
+    assert newest_mail() == ("refused", "0 of 1 lines carried out", *alice)
     again = "from a different address; not answered: one such email was answered before"
     assert box.write("pass", number=3, sender="bob@example.org") == again
-    assert kept() == ("refused", "from a different address", *alice)
+    assert newest_mail() == ("refused", "from a different address", *alice)
     raw = written("pass", number=4).replace(b"Subject:", b"Precedence: auto_reply\nSubject:")
     assert receive.receive(raw, ALICE, box.reply, NOW) == "ignored: it is bulk email"
-    assert kept() == ("auto", "ignored: it is bulk email", *alice)
+    assert newest_mail() == ("auto", "ignored: it is bulk email", *alice)
     ours = "Byzanz <games@byzanz.test>"
     assert box.write("pass", number=5, sender=ours) == "ignored: it is one of our own emails"
     assert box.write("pass", number=6, sender=box.reply) == "ignored: it is one of our own emails"
@@ -762,15 +751,15 @@ def test_what_became_of_a_report_is_remembered_with_its_mail(game: Table, box: M
     nobody = (None, None, None)
     head = b"From: mailer-daemon@mx.example\nMessage-ID: <%d@mx>\n\n%b"
     assert receive.receive(head % (1, b"Hello."), "", box.bounce, NOW).startswith("no action taken: ")
-    assert kept() == ("auto", "no action taken: ", *nobody)
+    assert newest_mail() == ("auto", "no action taken: ", *nobody)
     assert receive.receive(head % (2, b"It is delayed"), "", box.bounce, NOW) == "delayed: "
-    assert kept() == ("bounce", "delayed: ", *nobody)
+    assert newest_mail() == ("bounce", "delayed: ", *nobody)
     complaint = COMPLAINT.raw(box.reply, box.bounce)
     said = receive.receive(complaint, "", f"complaints@{DOMAIN}", NOW)
-    assert kept() == ("complaint", said, game.people[0], game.id, 0)
+    assert newest_mail() == ("complaint", said, game.people[0], game.id, 0)
     assert receive.receive(complaint, "", f"complaints@{DOMAIN}", NOW) == "seen before"
     assert receive.receive(head % (3, b"550 gone"), "", box.bounce, NOW) == "failed: 550 gone"
-    assert kept() == ("bounce", "failed: 550 gone", game.people[0], game.id, 0)
+    assert newest_mail() == ("bounce", "failed: 550 gone", game.people[0], game.id, 0)
 
 
 @one_database
@@ -780,7 +769,7 @@ def test_an_old_report_counts_only_if_it_names_the_reader_of_our_mail(game: Tabl
         raw = sample.replace(b"user1@example.gov", f"{named}@example.org".encode())
         raw = re.sub(rb"(?i)^(message-id: <)", rb"\g<1>" + named.encode(), raw, flags=re.MULTILINE)
         assert receive.receive(raw, "", box.bounce, NOW).startswith(outcome), named
-    assert kept()[2] == game.people[0]
+    assert newest_mail()[2] == game.people[0]
 
 
 @one_database
@@ -789,7 +778,7 @@ def test_why_a_line_was_refused_is_stored_and_shown(game: Table, box: Mailbox) -
     box.write("order pass every lot", "pass", "pass")
     with engine.reading() as session:
         mail = session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game.id)).one()
-    details = outbox.details(mail)
+    details = json.loads(mail.details)
     paused = "The game is paused until a moderator resumes it."
     assert [(line["done"], line["message"]) for line in details["lines"]] == [
         ("ordered", ""),
@@ -828,12 +817,12 @@ def test_a_day_of_answers_is_counted_from_the_moment(game: Table, box: Mailbox) 
             at = NOW - timedelta(days=1) + (number > 0) * MINUTE
             about: dict[str, Any] = {"kind": "answer", "person_id": game.people[0], "game_id": game.id}
             outbox.enqueue(session, key=f"a{number}", now=at, **about, details={"lines": []})
-    before = answers(game.id)
+    before = count_answers(game.id)
     assert box.write("tax olive1", number=1) == "0 of 1 lines carried out"
     assert (
         box.write("tax olive1", number=2) == "0 of 1 lines carried out; not answered: too many answers today"
     )
-    assert answers(game.id) == before + 1
+    assert count_answers(game.id) == before + 1
 
 
 # When our side fails

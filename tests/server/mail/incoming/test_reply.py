@@ -58,7 +58,7 @@ def test_a_flowed_line_has_an_end() -> None:
 # The text
 
 
-def parts(*pieces: tuple[bytes, bytes]) -> mime.Part:
+def multipart(*pieces: tuple[bytes, bytes]) -> mime.Part:
     """Return an email of parts, each with its head and its body."""
     body = b"".join(b"--b\n%b\n\n%b\n" % piece for piece in pieces)
     return mime.parse(b"Content-Type: multipart/mixed; boundary=b\n\n" + body + b"--b--\n")
@@ -68,13 +68,14 @@ PLAIN, HTML = b"Content-Type: text/plain", b"Content-Type: text/html"
 
 
 def test_every_text_of_a_mail_is_read() -> None:
-    assert reply.body_text(parts((PLAIN, b" \n"), (PLAIN, b"pass"), (PLAIN, b"bid"))) == "pass\nbid"
-    assert reply.body_text(parts((HTML, b"<b>say hello</b>"), (PLAIN, b"pass"))) == "say hello\npass"
+    assert reply.body_text(multipart((PLAIN, b" \n"), (PLAIN, b"pass"), (PLAIN, b"bid"))) == "pass\nbid"
+    assert reply.body_text(multipart((HTML, b"<b>say hello</b>"), (PLAIN, b"pass"))) == "say hello\npass"
     picture = b"Content-Type: image/png\nContent-Disposition: inline; filename=a.png"
     assert (
-        reply.body_text(parts((PLAIN, b"say hello"), (picture, b"x"), (PLAIN, b"pass"))) == "say hello\npass"
+        reply.body_text(multipart((PLAIN, b"say hello"), (picture, b"x"), (PLAIN, b"pass")))
+        == "say hello\npass"
     )
-    assert reply.body_text(parts((picture, b"x"))) == ""
+    assert reply.body_text(multipart((picture, b"x"))) == ""
 
 
 def test_a_text_that_a_mail_repeats_as_html_is_read_once() -> None:
@@ -82,22 +83,22 @@ def test_a_text_that_a_mail_repeats_as_html_is_read_once() -> None:
         ((PLAIN, b"pass\n\n> you may bid"), (HTML, b"<p>pass</p><blockquote>you may  bid</blockquote>")),
         ((HTML, b"<p>pass<br>you may bid</p>"), (PLAIN, b"pass\nyou may\nbid\n")),
     ):
-        assert reply.body_text(parts(*pieces)).count("pass") == 1
-    assert reply.body_text(parts((PLAIN, b"pass"), (PLAIN, b"pass"))) == "pass\npass"
-    assert reply.body_text(parts((HTML, b"pass"), (HTML, b"bid"), (HTML, b"pass"))) == "pass\nbid\npass"
+        assert reply.body_text(multipart(*pieces)).count("pass") == 1
+    assert reply.body_text(multipart((PLAIN, b"pass"), (PLAIN, b"pass"))) == "pass\npass"
+    assert reply.body_text(multipart((HTML, b"pass"), (HTML, b"bid"), (HTML, b"pass"))) == "pass\nbid\npass"
 
 
 def test_files_and_mails_in_a_mail_are_not_its_text() -> None:
     attached = PLAIN + b"\nContent-Disposition: attachment; filename=x"
-    assert reply.body_text(parts((attached, b"no"), (PLAIN, b"pass"))) == "pass"
+    assert reply.body_text(multipart((attached, b"no"), (PLAIN, b"pass"))) == "pass"
     named = PLAIN + b"; name=notes.txt"
-    assert reply.body_text(parts((PLAIN, b"pass"), (named, b"no"))) == "pass"
-    assert reply.body_text(parts((named, b"pass"))) == "pass"  # programs that name the text itself
+    assert reply.body_text(multipart((PLAIN, b"pass"), (named, b"no"))) == "pass"
+    assert reply.body_text(multipart((named, b"pass"))) == "pass"  # programs that name the text itself
     mail = b"Content-Type: message/rfc822"
-    assert reply.body_text(parts((PLAIN, b"pass"), (mail, b"Subject: x\n\nno"))) == "pass"
-    assert reply.body_text(parts((b"Content-Type: text/calendar", b"no"), (PLAIN, b"pass"))) == "pass"
+    assert reply.body_text(multipart((PLAIN, b"pass"), (mail, b"Subject: x\n\nno"))) == "pass"
+    assert reply.body_text(multipart((b"Content-Type: text/calendar", b"no"), (PLAIN, b"pass"))) == "pass"
     digest = b"Content-Type: multipart/digest; boundary=d"
-    assert reply.body_text(parts((PLAIN, b"pass"), (digest, b"--d\n\nSubject: x\n\nno\n--d--"))) == "pass"
+    assert reply.body_text(multipart((PLAIN, b"pass"), (digest, b"--d\n\nSubject: x\n\nno\n--d--"))) == "pass"
 
 
 @pytest.mark.parametrize(

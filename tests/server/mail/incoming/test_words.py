@@ -23,9 +23,16 @@ from server.store.facts import Fact
 from server.store.models import Block, LinkPurpose, Mute, Person, Presence, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
-from tests.support.games import outsider
-from tests.support.mails import assert_same, change, html_of, row, submit, text_of, words_of
-from tests.support.sample_mails import ALICE, answers, moves_of, remembered, send_and_return, with_replies
+from tests.support.games import change, outsider, row, submit
+from tests.support.mails import assert_same, html_of, text_of, words_of
+from tests.support.sample_mails import (
+    ALICE,
+    count_answers,
+    moves_of,
+    remembered,
+    send_and_return,
+    with_replies,
+)
 from tests.support.talk import HOUR, MINUTE, answer, letter, said, say, talk_mails
 
 Begin = Callable[..., Table]
@@ -42,7 +49,7 @@ def game(app: Flask, table: Begin) -> Table:
     return table(4)
 
 
-def read(text: str, name: str = "Alice") -> incoming_talk.Read:
+def read_reply(text: str, name: str = "Alice") -> incoming_talk.Read:
     """Read a reply to the email about a turn."""
     return incoming_talk.read_reply(BYZANZ, quoting.own_text(text, quoting.Known((name,))).lines)
 
@@ -80,12 +87,12 @@ def to_alice(now: Any = NOW) -> list[str]:
     ],
 )
 def test_the_lines_that_begin_with_say_are_words(text: str, moves: list[str], spoken: str) -> None:
-    found = read(text)
+    found = read_reply(text)
     assert (list(found.moves), found.words, found.fault) == (moves, spoken, None)
 
 
 def test_a_line_that_a_mail_program_broke_is_whole_again() -> None:
-    found = read(
+    found = read_reply(
         f"{LONG}\nno better idea than to wait and see what you are all going to do with\nit\n\nbid olive1"
     )
     assert (
@@ -103,12 +110,12 @@ def test_a_line_that_a_mail_program_broke_is_whole_again() -> None:
     ],
 )
 def test_a_move_below_words_is_a_move(text: str) -> None:
-    assert list(read(text).moves) == ["bid olive1"]
+    assert list(read_reply(text).moves) == ["bid olive1"]
 
 
 @pytest.mark.parametrize("last", ["bid olive1", "pass", "order pass this lot", "orders off"])
 def test_what_can_be_the_end_of_the_words_or_a_move_is_neither(last: str) -> None:
-    found = read(f"{LONG}\n{last}")
+    found = read_reply(f"{LONG}\n{last}")
     assert (found.moves, found.words) == ((), "")
     assert last in str(found.fault)
 
@@ -120,13 +127,13 @@ def test_no_game_has_a_move_that_says(slug: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200), st.booleans())
 def test_any_text_can_be_read(text: str, whole: bool) -> None:
-    found = (read_talk if whole else read)(text)
+    found = (read_talk if whole else read_reply)(text)
     assert not (found.fault and found.words)
 
 
 @given(st.text(st.characters(categories=("L", "N")), min_size=1, max_size=40))
 def test_words_are_said_as_typed(text: str) -> None:
-    assert read(f"say {text}, {text}!").words == f"{text}, {text}!"
+    assert read_reply(f"say {text}, {text}!").words == f"{text}, {text}!"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +217,7 @@ def test_a_question_about_a_move_is_not_said_to_the_table() -> None:
     ],
 )
 def test_what_closes_a_mail_is_left_out_unless_it_is_like_a_move(closing: str, moves: list[str]) -> None:
-    assert list(read(f"pass\n\n{closing}\nAlice").moves) == moves
+    assert list(read_reply(f"pass\n\n{closing}\nAlice").moves) == moves
 
 
 # In a reply to an email about a turn
@@ -236,7 +243,7 @@ def test_words_alone_need_no_answer_and_tell_nothing_about_the_page(game: Table)
     change(Seat, (game.id, 0), autopilot=True)
     assert answer(mail, "say Hello.", sender=ALICE) == "words said to the table"
     assert said(game) == [(0, "Hello.")]
-    assert answers(game.id) == 0
+    assert count_answers(game.id) == 0
     assert row(Presence, (game.people[0], game.id)) is None
     assert row(Seat, (game.id, 0)).autopilot  # nobody has come back to play
     assert [(each.kind, each.seat) for each in remembered()] == [("reply", 0)]
@@ -329,7 +336,7 @@ def test_only_the_player_can_speak_and_no_machine(game: Table) -> None:
     ours = str(mail["Reply-To"])
     receive.receive(letter("say Hello.", sender=ours), ours, ours, NOW)
     assert said(game) == []
-    assert answers(game.id) == 1  # to Alice, about the stranger
+    assert count_answers(game.id) == 1  # to Alice, about the stranger
 
 
 @one_database
@@ -349,7 +356,7 @@ def test_a_days_words_by_mail_have_an_end(game: Table) -> None:
     for number in range(talk.A_DAY + 1):
         answer(mail, f"say {number}", sender=ALICE)
     assert len(said(game)) == talk.A_DAY
-    assert answers(game.id) == 1
+    assert count_answers(game.id) == 1
 
 
 @one_database
@@ -396,7 +403,7 @@ def test_an_answer_to_talk_is_said_to_the_table_and_not_answered(game: Table) ->
     mail = talk_mail(game)
     assert answer(mail, "Thanks, fine!\nAnd you?\n\nBest\nAlice", sender=ALICE) == "words said to the table"
     assert said(game)[1:] == [(0, "Thanks, fine!\nAnd you?")]
-    assert answers(game.id) == 0
+    assert count_answers(game.id) == 0
     raw = letter("Once.", sender=ALICE)
     for _ in range(100):
         receive.receive(raw, ALICE, str(mail["Reply-To"]), NOW)
@@ -444,7 +451,7 @@ def test_a_mail_that_is_no_answer_is_answered_and_not_said(game: Table) -> None:
         receive.receive(raw, ALICE, str(mail["Reply-To"]), NOW + number * MINUTE)
     assert len(said(game)) == 1
     assert row(Person, game.people[0]).unreachable is not None
-    assert answers(game.id) == 1
+    assert count_answers(game.id) == 1
 
 
 @one_database

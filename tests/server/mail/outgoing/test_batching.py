@@ -17,21 +17,18 @@ from server.mail.text import quoted
 from server.store import engine, facts, outbox
 from server.store.models import Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
+from tests.support.games import change, outsider, row, submit
 from tests.support.mail_servers import FakeMailer
 from tests.support.mails import (
     assert_same,
     awaited,
     bold_move,
-    change,
     html_of,
     message_id,
     one_database,
     queue,
-    row,
     send_waiting,
     statuses,
-    submit,
     text_of,
     words_of,
 )
@@ -49,7 +46,7 @@ def to(messages: list[EmailMessage], name: str) -> list[str]:
     return [text_of(message) for message in messages if str(message["To"]).startswith(name)]
 
 
-def moderate(game: Table, act: str, now=NOW, reason: str = "a reason") -> None:
+def moderate_as_outsider(game: Table, act: str, now=NOW, reason: str = "a reason") -> None:
     play.moderate(game.id, act, reason=reason, person_id=outsider(), now=now)
 
 
@@ -123,7 +120,7 @@ def test_acts_in_a_row_become_one_mail(table: Begin) -> None:
     game = table(4)
     send_waiting(NOW)
     for number in range(3):
-        moderate(game, "!note", reason=f"word {number}")
+        moderate_as_outsider(game, "!note", reason=f"word {number}")
     with engine.reading() as session:
         acts = session.scalars(select(Mail).where(Mail.kind == "act", Mail.seq == 4, elsewhere(Mail)))
         newest = {message_id(mail) for mail in acts}
@@ -143,9 +140,9 @@ def test_acts_in_a_row_become_one_mail(table: Begin) -> None:
 def test_an_act_and_the_turn_that_it_opens_are_one_mail(table: Begin) -> None:
     game = table(4)
     send_waiting(NOW)
-    moderate(game, "!pause")
+    moderate_as_outsider(game, "!pause")
     send_waiting(NOW)
-    moderate(game, "!resume", reason="on we go")
+    moderate_as_outsider(game, "!resume", reason="on we go")
     messages = send_waiting(NOW + MINUTE)
     (text,) = to(messages, "Alice")
     assert text.startswith("Bid for the lot, or pass.")
@@ -173,9 +170,9 @@ def test_the_news_of_a_time_out_and_the_next_turn_are_one_mail(table: Begin) -> 
 def test_news_goes_by_itself_when_the_turn_is_answered_before_its_mail_left(table: Begin) -> None:
     game = table(4)
     send_waiting(NOW)
-    moderate(game, "!pause")
+    moderate_as_outsider(game, "!pause")
     send_waiting(NOW)
-    moderate(game, "!resume", reason="on we go")
+    moderate_as_outsider(game, "!resume", reason="on we go")
     submit(game.id, 0, "pass")
     (text,) = to(send_waiting(NOW + MINUTE), "Alice")
     assert text.startswith("A moderator resumes the game. “on we go”")
@@ -184,9 +181,9 @@ def test_news_goes_by_itself_when_the_turn_is_answered_before_its_mail_left(tabl
 def test_news_waits_for_a_turn_mail_that_the_mail_server_did_not_take(table: Begin) -> None:
     game = table(4)
     send_waiting(NOW)
-    moderate(game, "!pause")
+    moderate_as_outsider(game, "!pause")
     send_waiting(NOW)
-    moderate(game, "!resume", reason="on we go")
+    moderate_as_outsider(game, "!resume", reason="on we go")
     fake_mailer = FakeMailer(TemporaryFailure("451 busy"))
     deliver.deliver(NOW, fake_mailer)
     assert to(fake_mailer.sent, "Alice") == []
@@ -216,7 +213,7 @@ def test_what_came_before_the_own_last_move_the_turn_mail_does_not_tell_and_does
 def test_the_end_tells_the_act_that_ended_it(table: Begin) -> None:
     game = table(4)
     send_waiting(NOW)
-    moderate(game, "!abandon", reason="nobody plays")
+    moderate_as_outsider(game, "!abandon", reason="nobody plays")
     messages = send_waiting(NOW + MINUTE)
     assert len(messages) == 4
     for message in messages:
@@ -243,15 +240,15 @@ def test_news_of_another_game_or_for_another_reader_stays_apart(table: Begin) ->
     games = [table(4, game_id=name) for name in ("one", "two")]
     send_waiting(NOW)
     for game in games:
-        moderate(game, "!note")
+        moderate_as_outsider(game, "!note")
     assert len(send_waiting(NOW + MINUTE)) == 8
 
 
 def test_a_mailer_that_dies_before_the_mark_loses_no_news(table: Begin) -> None:
     game = table(4)
     send_waiting(NOW)
-    moderate(game, "!note", reason="first")
-    moderate(game, "!note", reason="second")
+    moderate_as_outsider(game, "!note", reason="first")
+    moderate_as_outsider(game, "!note", reason="second")
 
     class Dies(BaseException):
         """Simulate kill -9 as far as the database can tell."""
@@ -273,9 +270,9 @@ def test_a_mailer_that_dies_before_the_mark_loses_no_news(table: Begin) -> None:
 def test_news_waits_as_long_as_the_delayed_mail_that_will_tell_it(table: Begin) -> None:
     game = table(4)
     send_waiting(NOW)
-    moderate(game, "!pause")
+    moderate_as_outsider(game, "!pause")
     send_waiting(NOW)
-    moderate(game, "!resume", reason="on we go")
+    moderate_as_outsider(game, "!resume", reason="on we go")
     with engine.transaction() as session:
         turn = session.query(Mail).filter_by(kind="turn", game_id=game.id, status="waiting").one()
         turn.not_before = NOW + 2 * MINUTE

@@ -32,8 +32,9 @@ from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, facts, links, models, outbox, people
 from server.store.models import Alert, Game, Link, LinkPurpose, Mail, Person, Seat, Turn
+from server.store.statements import MailRow
 from tests.conftest import NAMES, NOW, Table
-from tests.support.games import outsider
+from tests.support.games import change, loaded, outsider, row, submit
 from tests.support.mail_servers import FakeMailer, FaultyServer, received
 from tests.support.mails import (
     MINUTE,
@@ -42,15 +43,12 @@ from tests.support.mails import (
     awaited,
     body_of,
     bold_move,
-    change,
     html_of,
     message_id,
     one_database,
     queue,
-    row,
     send_waiting,
     statuses,
-    submit,
     text_of,
     the_mail,
     words_of,
@@ -204,7 +202,7 @@ def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
     table(4)
     (message,) = send_waiting()
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, "g1"))
+        position = positions.current(loaded(session, "g1"))
     hand = position.rules.view(position.state, 0).hand
     (shown,) = [each for each in body_of(html_of(message)).iter("p") if each.get("class") == "hand"]
     for span, card in zip(shown.findall("span/span"), hand, strict=True):
@@ -218,7 +216,7 @@ def test_nobody_elses_hand_is_in_a_mail(table: Begin) -> None:
     table(3)
     (message,) = send_waiting()
     with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, "g1"))
+        position = positions.current(loaded(session, "g1"))
     view = position.rules.view(position.state, 0)
     known = {card.rstrip("1234") for card in (*view.hand, *view.lot)}
     chips = set(re.findall(r'class="card good-(\w+)"', html_of(message)))
@@ -439,7 +437,7 @@ def test_an_answer_goes_out_from_the_address_of_the_open_turn_or_of_its_question
     (turn,) = send_waiting()
     with engine.transaction() as session:
         used = links.issue(session, LinkPurpose.REPLY, game.people[seat], NOW, game.id, seq=7)
-        used.revoked_at = NOW if revoked else None
+        session.get_one(Link, used.id).revoked_at = NOW if revoked else None
         address = links.reply_address(used)
     given = {"lines": [], "reply": used.id}
     queue("answer", game.people[seat], game_id=game.id, seat=seat, details=given)
@@ -530,7 +528,8 @@ def test_a_used_sign_in_link_is_not_mailed() -> None:
         people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
     login.mail_sign_in("ann@example.org", NOW)
     with engine.reading() as session:
-        token = links.token(session.scalars(select(Link).where(Link.purpose == "signin")).one())
+        (signin,) = links.select_rows(session, Link.purpose == "signin")
+        token = links.token(signin)
     assert login.redeem(token, NOW)
     assert send_waiting(NOW + MINUTE) == []
 
@@ -582,7 +581,7 @@ def test_a_database_that_does_not_take_the_mark_spares_the_rest_of_the_batch(
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
     marks: list[int] = []
 
-    def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
+    def mark_sent(session: Session, mail: MailRow, now: datetime) -> bool:
         marks.append(mail.id)
         if lasts or len(marks) == 1:
             raise OperationalError("UPDATE outbox", {}, Exception("deadlock detected"))

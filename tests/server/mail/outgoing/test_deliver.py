@@ -19,8 +19,9 @@ from server.store.models import Alert, Game, Mail, Person, Turn
 from server.store.statements import MailRow
 from tests.conftest import NOW, Table
 from tests.support.database_faults import impatient, locked, locked_for
+from tests.support.games import change, row
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import change, one_database, queue, row, send_waiting, statuses, the_mail
+from tests.support.mails import one_database, queue, send_waiting, statuses, the_mail
 
 __all__ = ["impatient"]
 

@@ -24,20 +24,9 @@ from server.scheduler import jobs, loop
 from server.store import engine, log, processes
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
+from tests.support.games import change, outsider, row, submit
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import (
-    assert_same,
-    change,
-    html_of,
-    one_database,
-    row,
-    send_waiting,
-    statuses,
-    submit,
-    text_of,
-    words_of,
-)
+from tests.support.mails import assert_same, html_of, one_database, send_waiting, statuses, text_of, words_of
 from tests.support.pages import log_in
 
 Begin = Callable[..., Table]
@@ -274,7 +263,7 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
     locked: list[str] = []
     most: set[tuple[str, ...]] = set()
 
-    def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> Game | None:
+    def note_lock(session: Session, game_id: str, skip_locked: bool = False) -> bool:
         if game_id not in locked:
             assert written == []
             locked.append(game_id)
@@ -288,8 +277,8 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
     def execute(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
         written.extend([statement] if statement.startswith(("UPDATE", "INSERT")) else [])
 
-    lock = log.lock_game
-    monkeypatch.setattr(log, "lock_game", lock_game)
+    lock = log.lock
+    monkeypatch.setattr(log, "lock", note_lock)
     ears = (("begin", begin), ("before_cursor_execute", execute))
     for heard, ear in ears:
         event.listen(engine.db.engine, heard, ear)

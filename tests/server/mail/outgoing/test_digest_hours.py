@@ -14,7 +14,8 @@ from server.scheduler import loop
 from server.store import engine, people
 from server.store.models import Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.mails import change, one_database, row, submit
+from tests.support.games import change, row, submit
+from tests.support.mails import one_database
 
 Begin = Callable[..., Table]
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

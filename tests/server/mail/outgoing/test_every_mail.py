@@ -20,6 +20,7 @@ from server.store import engine, links, mail_kinds, outbox
 from server.store.models import Mail, Person, Seat
 from tests.conftest import Table
 from tests.support import mails
+from tests.support.games import submit
 from tests.support.mail_servers import FakeMailer
 from tests.support.mails import KINDS, queue_every_mail
 from tests.support.sample_mails import with_replies
@@ -150,8 +151,10 @@ def test_unsubscribing_stops_that_kind_and_at_most_what_the_kind_names(
         assert after.no_player_news is (stop == "players"), kind
         if stop != "open tables" and kind != "former":  # those have no more to come
             mail.status = "waiting"
+            with engine.reading() as session:
+                (row,) = outbox.find(session, Mail.id == mail.id)
             with engine.reading() as session, pytest.raises(relevance.Outdated) as dropped:
-                relevance.load_rows(session, mail, engine.utc_now())
+                relevance.load_rows(session, row, engine.utc_now())
             assert dropped.value.why.code in STOPPED, kind
         _restore(mail, before)
 
@@ -192,7 +195,7 @@ def test_no_game_hides_text_in_the_emails_about_its_turns(
     messages = mails.send_waiting()
     for _ in range(moves):
         seat = mails.awaited(game.id)
-        mails.submit(game.id, seat, mails.bold_move(game.id, seat))
+        submit(game.id, seat, mails.bold_move(game.id, seat))
         messages += mails.send_waiting()
     assert [hidden for message in messages for hidden in hidden_in(mails.html_of(message))] == []
 

@@ -19,19 +19,8 @@ from server.store import engine
 from server.store.models import Game, Person, Turn
 from tests.conftest import NOW, Table
 from tests.support.game_data import SEATS
-from tests.support.games import play_on
-from tests.support.mails import (
-    awaited,
-    bold_move,
-    change,
-    html_of,
-    one_database,
-    row,
-    send_waiting,
-    submit,
-    text_of,
-    words_of,
-)
+from tests.support.games import change, loaded, play_on, row, submit
+from tests.support.mails import awaited, bold_move, html_of, one_database, send_waiting, text_of, words_of
 from tests.support.pages import look
 from tests.support.sample_mails import mailbox, with_replies
 
@@ -51,7 +40,7 @@ def in_html(html: str) -> Mailed:
 
 def record_of(game_id: str) -> record.Record:
     with engine.reading() as session:
-        return history.record_for(session, session.get_one(Game, game_id), ALL)
+        return history.record_for(loaded(session, game_id), ALL)
 
 
 @one_database

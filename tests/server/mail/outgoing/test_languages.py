@@ -77,7 +77,7 @@ def page(mail: EmailMessage) -> str:
     return str(body.get_content())
 
 
-def check(mail: EmailMessage, language: str, *moves: str) -> None:
+def check_mail(mail: EmailMessage, language: str, *moves: str) -> None:
     """Check that text and HTML of an email are completely in one language, but for moves as one replies with them."""
     assert f'<html lang="{language}">' in page(mail)
     long = [line for line in plain(mail).split("\n") if len(line) > LINE]
@@ -91,7 +91,7 @@ def check(mail: EmailMessage, language: str, *moves: str) -> None:
     assert [text for text in left if text not in moves] == [], mail["Subject"]
 
 
-def said(language: str, text: str) -> str:
+def in_language(language: str, text: str) -> str:
     """Return a text in a language."""
     return text if language == "en" else str(i18n.catalogue(language)[text].string)
 
@@ -112,8 +112,8 @@ def test_three_languages_at_one_table(table: Callable[..., Table], slug: str) ->
         mine = to(name, sent)
         assert mine
         for mail in mine:
-            check(mail, language)
-            assert said(language, "Your hand") in plain(mail)
+            check_mail(mail, language)
+            assert in_language(language, "Your hand") in plain(mail)
     assert len({mail["Subject"] for mail in sent}) == 1
 
 
@@ -131,14 +131,14 @@ def test_a_person_who_chooses_another_language_stays_in_the_thread(table: Callab
     play.submit(game.id, 0, "pass", seen=position(game.id).head, request_id="p", now=NOW)
     advance_to(game, 0)
     (again,) = to("alice", delivered())
-    check(again, "de")
+    check_mail(again, "de")
     assert {again["Subject"]} == first
 
 
 @pytest.mark.parametrize("language", NAMES)
 def test_an_answer_above_our_words_is_read_in_each_language(app: Flask, language: str) -> None:
     app.config["MAIL_DOMAIN"] = "byzanz.test"
-    marker = f"##- {said(language, 'Reply above this line')} -##"
+    marker = f"##- {in_language(language, 'Reply above this line')} -##"
     assert MARKER.fullmatch(marker)
     quoted = f"Alice, the table waits.\n\n{marker}\n\nWood 3 lies here."
     assert own_text(f"bid wood3\n\n{quoted}", Known()).lines == ("bid wood3",)
@@ -175,7 +175,7 @@ def test_every_kind_of_mail_is_in_its_readers_language(app: Flask, language: str
         "left",
     }
     for mail in sent:
-        check(mail, language)
+        check_mail(mail, language)
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -197,8 +197,8 @@ def test_table_talk_is_in_its_readers_language_but_for_the_words(
     assert len(to("bob", sent)) == len(to("charlie", sent)) == 1
     assert len(to("alice", sent)) == 2
     for mail in sent:
-        check(mail, language, "pass")
-    assert any(said(language, "Said since your last move") in plain(mail) for mail in sent)
+        check_mail(mail, language, "pass")
+    assert any(in_language(language, "Said since your last move") in plain(mail) for mail in sent)
 
 
 def test_what_an_order_did_is_told_in_the_language_of_its_owner(table: Callable[..., Table]) -> None:
@@ -210,9 +210,9 @@ def test_what_an_order_did_is_told_in_the_language_of_its_owner(table: Callable[
     kept = "Passed for you, as you ordered."
     client = flask.current_app.test_client()
     own, other = (client.get(f"/t/{game.tokens[seat]}/history").text for seat in (1, 2))
-    assert said("nl", kept) in own
+    assert in_language("nl", kept) in own
     assert kept not in own
-    assert said("de", kept) not in other
+    assert in_language("de", kept) not in other
 
 
 # ---- before a game has begun ----
@@ -229,14 +229,14 @@ def test_an_invitation_is_in_the_guests_language_else_in_the_organisers() -> Non
     sent = delivered()
     for name, language in (("bob", "nl"), ("charlie", "de")):
         (mail,) = to(name, sent)
-        check(mail, language)
+        check_mail(mail, language)
 
 
 @pytest.mark.usefixtures("app")
 def test_what_a_guest_asks_for_is_mailed_in_the_language_of_the_page() -> None:
     game_id = create.create_game(wish(language="de"), NOW)
     (mail,) = delivered()
-    check(mail, "de")
+    check_mail(mail, "de")
     assert mails("confirm", ALICE)
     create.confirm_game(token("organise", ALICE, game_id, NOW), NOW, "cut", language="de")
     assert {re.search(r'<html lang="(\w+)">', page(mail))[1] for mail in delivered()} == {"de"}  # type: ignore[index]
@@ -244,7 +244,7 @@ def test_what_a_guest_asks_for_is_mailed_in_the_language_of_the_page() -> None:
         session.query(Person).filter_by(email="alice@example.org").one().language = None
     login.mail_sign_in("alice@example.org", engine.utc_now(), "nl")
     (mail,) = delivered()
-    check(mail, "nl")
+    check_mail(mail, "nl")
 
 
 def test_an_english_mail_is_found(table: Callable[..., Table]) -> None:

@@ -60,11 +60,11 @@ def raw(name: str = "Ann", text: str = "Hello.\n", html: str = "<p>Hello.</p>\n"
     return smtp.content(headers, text, html, "=_b")
 
 
-def read(content: bytes) -> EmailMessage:
+def read_message(content: bytes) -> EmailMessage:
     return email.message_from_bytes(content, _class=EmailMessage, policy=default)
 
 
-def lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     """Return the lines of a text without the blanks at their ends, which mail servers may add or remove."""
     return [line.rstrip().decode() for line in text.encode().splitlines()]
 
@@ -76,7 +76,7 @@ def plain_header(content: bytes, name: str) -> str:
 @limits(max_examples=150, deadline=None)
 @given(name=NAMES)
 def test_no_name_can_add_a_header_or_an_address(name: str) -> None:
-    found = read(raw(name))
+    found = read_message(raw(name))
     assert found.keys() == ["To", "Subject", "MIME-Version", "Content-Type"]
     assert not found.defects
     (address,) = found["To"].addresses
@@ -101,17 +101,20 @@ def test_the_parts_are_those_of_the_email_package(text: str, html: str) -> None:
     theirs = EmailMessage(policy=SMTP)
     theirs.set_content(text)
     theirs.add_alternative(html, subtype="html")
-    parts = [list(whole.iter_parts()) for whole in (read(raw(text=text, html=html)), read(theirs.as_bytes()))]
+    parts = [
+        list(whole.iter_parts())
+        for whole in (read_message(raw(text=text, html=html)), read_message(theirs.as_bytes()))
+    ]
     for ours, expected in zip(*parts, strict=True):
         assert not ours.defects
         assert ours.get_content_type() == expected.get_content_type()
         assert ours.get_content_charset() == expected.get_content_charset()
-        assert lines(unescape(ours.get_content())) == lines(unescape(expected.get_content()))
-        assert ours.get_content_subtype() == "html" or lines(ours.get_content()) == lines(text)
+        assert lines_of(unescape(ours.get_content())) == lines_of(unescape(expected.get_content()))
+        assert ours.get_content_subtype() == "html" or lines_of(ours.get_content()) == lines_of(text)
 
 
 def test_html_needs_no_encoding() -> None:
-    _, part = read(raw(html="<p>Größe: “5×”</p>\n")).iter_parts()
+    _, part = read_message(raw(html="<p>Größe: “5×”</p>\n")).iter_parts()
     assert part["Content-Transfer-Encoding"] == "7bit"
     assert part.get_content() == "<p>Gr&#246;&#223;e: &#8220;5&#215;&#8221;</p>\r\n"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -16,8 +17,8 @@ from server.store.facts import Fact
 from server.store.models import Game, Link, LinkPurpose, Mail, Person, Seat, Turn
 from server.store.statements import TurnRow
 from tests.conftest import NOW, Table
-from tests.support.games import outsider
-from tests.support.mails import change, one_database, queue, send_waiting, submit, text_of, the_mail
+from tests.support.games import change, outsider, submit
+from tests.support.mails import one_database, queue, send_waiting, text_of, the_mail
 
 Begin = Callable[..., Table]
 pytestmark = one_database
@@ -26,7 +27,7 @@ pytestmark = one_database
 def why(key: str = "probe") -> str | None:
     """Return the code of the reason for which an email is outdated; None if it may go out."""
     with engine.reading() as session:
-        mail = session.query(Mail).filter_by(key=key).one()
+        (mail,) = outbox.find(session, Mail.key == key)
         try:
             relevance.load_rows(session, mail, NOW)
         except relevance.AddressSuppressed as old:
@@ -179,7 +180,7 @@ def test_news_about_the_entry_at_which_a_turn_opened_is_not_about_the_turn(table
     for kind, found in (("act", False), ("turn", True)):
         queue(kind, game.people[0], kind, game_id=game.id, seat=0, seq=1)
         with engine.reading() as session:
-            mail = session.query(Mail).filter_by(key=kind).one()
+            (mail,) = outbox.find(session, Mail.key == kind)
             assert (relevance.load_rows(session, mail, NOW).turn is not None) == found
 
 
@@ -205,7 +206,7 @@ def test_an_answer_knows_the_open_turn_of_its_reader(table: Begin) -> None:
 
     def asked(person: int) -> TurnRow | None:
         with engine.reading() as session:
-            mail = session.query(Mail).filter_by(key=f"answer-{person}").one()
+            (mail,) = outbox.find(session, Mail.key == f"answer-{person}")
             return relevance.load_rows(session, mail, NOW).turn
 
     for person in game.people:
@@ -237,4 +238,4 @@ def test_an_answer_while_the_game_is_paused_offers_no_moves(table: Begin) -> Non
     with engine.reading() as session:
         turn_mail = session.get_one(Mail, the_turn.id)
         assert (turn_mail.status, turn_mail.error) == ("dropped", Fact("turn_over"))
-        assert outbox.details(turn_mail) == {}
+        assert json.loads(turn_mail.details) == {}

@@ -13,15 +13,16 @@ from server.store import engine, links, people
 from server.store.models import LinkPurpose, Person
 from server.validation import Guest
 from tests.conftest import NOW, Table
+from tests.support.games import change
 from tests.support.lobby import ended
-from tests.support.mails import change, html_of, send_waiting, text_of, words_of
+from tests.support.mails import html_of, send_waiting, text_of, words_of
 
 Begin = Callable[..., Table]
 pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]
 DAY = timedelta(days=1)
 
 
-def to(name: str, sent: list[EmailMessage]) -> EmailMessage:
+def only_mail_to(name: str, sent: list[EmailMessage]) -> EmailMessage:
     """Return the only email to somebody."""
     found = [mail for mail in sent if mail["To"].addresses[0].addr_spec == f"{name}@example.org"]
     assert len(found) == 1, [text_of(mail) for mail in found]
@@ -46,7 +47,7 @@ def test_the_email_about_the_end_leads_to_the_button(table: Begin, language: str
     speak(language, *game.people)
     send_waiting(NOW)
     ended(lambda *_: game, 3)
-    mail = to("bob", send_waiting(NOW))
+    mail = only_mail_to("bob", send_waiting(NOW))
     page = f"https://byzanz.test/t/{game.tokens[1]}#again"
     assert f"{AGAIN[language]}\n{page}\n" in text_of(mail)
     assert f'href="{page}"' in html_of(mail)
@@ -58,7 +59,7 @@ def test_against_bots_it_has_another_name(table: Begin) -> None:
     game = table(3)
     send_waiting(NOW)
     ended(lambda *_: game, 3, ("greedy", "greedy"))
-    assert "Play again:\n" in text_of(to("alice", send_waiting(NOW)))
+    assert "Play again:\n" in text_of(only_mail_to("alice", send_waiting(NOW)))
 
 
 FIRST = {
@@ -76,7 +77,7 @@ def test_its_invitation_begins_with_the_question(table: Begin, language: str) ->
     rematch.again(game.id, game.people[0], NOW)
     sent = send_waiting(NOW)
     assert {mail["To"].addresses[0].addr_spec for mail in sent} == {"bob@example.org", "charlie@example.org"}
-    mail = to("bob", sent)
+    mail = only_mail_to("bob", sent)
     assert text_of(mail).split("\n")[0] == FIRST[language]
     assert FIRST[language] in words_of(html_of(mail))
     assert "The Golden Horn (2)" in text_of(mail).split("\n")[2]
@@ -89,7 +90,7 @@ def test_those_who_were_not_there_are_not_asked_again(table: Begin) -> None:
     send_waiting(NOW)
     number = next(n for n in range(3) if n != 1)  # Alice sits on seat 1
     invitations.reinvite(links.token(made.link), number, Guest("Zoe", "zoe@example.org"), NOW)
-    assert text_of(to("zoe", send_waiting(NOW))).startswith("Alice invites you to a game of Byzanz")
+    assert text_of(only_mail_to("zoe", send_waiting(NOW))).startswith("Alice invites you to a game of Byzanz")
 
 
 OWN = {
@@ -108,8 +109,8 @@ def test_organisers_do_not_invite_themselves(table: Begin, language: str) -> Non
     rematch.offer(game.id, NOW + DAY)
     sent = send_waiting(NOW + DAY)
     assert len(sent) == 3
-    assert OWN[language] in text_of(to("alice", sent))
-    assert OWN[language] not in text_of(to("bob", sent))
+    assert OWN[language] in text_of(only_mail_to("alice", sent))
+    assert OWN[language] not in text_of(only_mail_to("bob", sent))
 
 
 ENDS = {
@@ -132,6 +133,6 @@ def test_the_organiser_learns_that_the_table_ends(table: Begin, language: str) -
         assert bob is not None
         token = links.token(links.link_for(session, LinkPurpose.INVITE, bob.id, found.id, NOW))
     invitations.decline(token, NOW + DAY)
-    mail = to("alice", send_waiting(NOW + DAY))
+    mail = only_mail_to("alice", send_waiting(NOW + DAY))
     assert ENDS[language] in text_of(mail)
     assert text_of(mail).count("Bob") == 1

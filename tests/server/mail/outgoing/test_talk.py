@@ -25,20 +25,9 @@ from server.store.models import Block, Game, Mail, Mute, Person, Seat, Turn, Wor
 from tests.conftest import NOW, Table
 from tests.support.costs import statements
 from tests.support.databases import kept, restore
-from tests.support.games import outsider
+from tests.support.games import change, loaded, outsider, row, submit
 from tests.support.mail_servers import FakeMailer
-from tests.support.mails import (
-    assert_same,
-    change,
-    html_of,
-    one_database,
-    queue,
-    row,
-    send_waiting,
-    submit,
-    text_of,
-    words_of,
-)
+from tests.support.mails import assert_same, html_of, one_database, queue, send_waiting, text_of, words_of
 from tests.support.sample_mails import with_replies
 from tests.support.talk import HOUR, MINUTE, say, talk_mails
 
@@ -107,8 +96,10 @@ def test_only_what_was_said_since_ones_own_move_is_told(game: Table) -> None:
     submit(game.id, 1, "bid olive3")
     say(game, 3, "After.")
     with engine.reading() as session:
-        bob, row_of_game = session.get_one(Person, game.people[1]), session.get_one(Game, game.id)
-        told = outgoing_talk.since(session, row_of_game, bob, row_of_game.head)
+        hand = loaded(session, game.id)
+        bob = hand.seats[1].person
+        assert bob is not None
+        told = outgoing_talk.since(session, hand.game, bob, hand.game.head)
     assert told.words == (("Daphne", ("After.",)),)
 
 
@@ -495,7 +486,7 @@ def test_one_click_leaves_talk_to_the_turns(game: Table, client: FlaskClient) ->
 # Clocks
 
 
-def turn_of(game: Table, seat: int) -> dict[str, object]:
+def turn_columns(game: Table, seat: int) -> dict[str, object]:
     """Return all of an open turn."""
     turn = row(Turn, (game.id, seat))
     return {column.key: getattr(turn, column.key) for column in Turn.__table__.columns}
@@ -506,7 +497,7 @@ def test_an_email_about_talk_that_fails_touches_no_turn(game: Table, fault: str)
     bobs_turn(game)
     wants(game, 1, "once")
     say(game, 2, "one", NOW + MINUTE)
-    before = turn_of(game, 1)
+    before = turn_columns(game, 1)
     head = row(Game, game.id).head
     (mail,) = talk_mails(game)
     why = quoted("550 5.1.1 no such user")
@@ -522,7 +513,7 @@ def test_an_email_about_talk_that_fails_touches_no_turn(game: Table, fault: str)
         )
     if fault == "complaint":
         deliverability.handle_complaint(mail.id, why, LATER + MINUTE)
-    assert turn_of(game, 1) == before
+    assert turn_columns(game, 1) == before
     assert row(Seat, (game.id, 1)).bounces == 0
     assert row(Game, game.id).head == head
     bob = row(Person, game.people[1])
@@ -535,11 +526,11 @@ def test_neither_words_nor_their_emails_start_a_clock(game: Table) -> None:
     submit(game.id, 0, "pass")
     with engine.transaction() as session:
         session.query(Mail).filter_by(game_id=game.id, kind="turn", seat=1).delete()
-    before = turn_of(game, 1)
+    before = turn_columns(game, 1)
     assert before["started_at"] is None
     say(game, 2, "one")
     assert len(talk_to("Bob")) == 1
-    assert turn_of(game, 1) == before
+    assert turn_columns(game, 1) == before
 
 
 def test_the_setting_is_one_of_three(game: Table) -> None:

@@ -419,7 +419,7 @@ def test_a_language_that_is_not_offered_is_named_and_a_chosen_one_can_be_given_u
         assert ("language-wrong" in answer.text) == (status == 422)
 
 
-def named(game: Table, name: str) -> None:
+def rename_game(game: Table, name: str) -> None:
     """Give a game another name."""
     with engine.transaction() as session:
         session.get_one(Game, game.id).name = name
@@ -428,9 +428,9 @@ def named(game: Table, name: str) -> None:
 def test_the_account_shows_ones_own_feed_games_and_switches_only(
     client: FlaskClient, table: Callable[..., Table]
 ) -> None:
-    named(table(3, "over"), "Long over")
-    named(table(3, "on"), "Still on")
-    named(table(3, "off"), "Called off")
+    rename_game(table(3, "over"), "Long over")
+    rename_game(table(3, "on"), "Still on")
+    rename_game(table(3, "off"), "Called off")
     invited(NOW, name="About to begin")
     invited(NOW, organiser=DAPHNE, players=(BOB, CHARLIE), name="Of others")
     with engine.transaction() as session:
@@ -449,8 +449,8 @@ def test_the_account_shows_ones_own_feed_games_and_switches_only(
     for _ in range(2):
         login.renew_feed(person(ALICE, NOW), NOW)
     with engine.reading() as session:
-        mine = {"person_id": me().id, "purpose": "feed", "revoked_at": None}
-        (own,) = session.query(Link).filter_by(**mine)
+        mine = (Link.person_id == me().id, Link.purpose == "feed", Link.revoked_at.is_(None))
+        (own,) = links.select_rows(session, *mine)
         address = links.url(own)
     with engine.transaction() as session:
         links.issue(session, LinkPurpose.SEAT, own.person_id, NOW, "on")
@@ -502,8 +502,8 @@ def test_the_page_offers_to_stop_everything_and_to_undo_it(client: FlaskClient) 
 def test_the_page_is_about_this_game_and_this_person(
     client: FlaskClient, table: Callable[..., Table]
 ) -> None:
-    named(table(3, "one"), "One")
-    named(table(3, "two"), "Two")
+    rename_game(table(3, "one"), "One")
+    rename_game(table(3, "two"), "Two")
     with engine.transaction() as session:
         session.get_one(Seat, ("one", 0)).silent = True
         session.get_one(Seat, ("two", 1)).silent = True

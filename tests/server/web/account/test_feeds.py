@@ -16,7 +16,7 @@ from server import play
 from server.mail.outgoing import deliver
 from server.mail.text import quoted
 from server.store import engine, links
-from server.store.models import Game, Link, Seat, Turn
+from server.store.models import Game, Seat, Turn
 from tests.conftest import NOW
 from tests.support.answers import feed
 from tests.support.games import make, outsider
@@ -83,7 +83,7 @@ def test_no_seat_and_no_secret_is_in_a_feed(client: FlaskClient, table: Any):
     start_clocks()
     path = feed(game.people[0])
     with engine.reading() as session:
-        tokens = {links.token(link) for link in session.query(Link)}
+        tokens = {links.token(link) for link in links.select_rows(session)}
         commitment = session.get_one(Game, game.id).commitment
     for ending in ("ics", "atom"):
         text = client.get(f"{path}.{ending}").text

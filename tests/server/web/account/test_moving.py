@@ -20,8 +20,8 @@ from tests.support.address_changes import (
     DAY,
     MINUTE,
     NEW,
-    at,
     change_of,
+    id_at,
     mailed,
     row,
     send_waiting,
@@ -52,7 +52,7 @@ def path(kind: str) -> str:
     return f"/{'c' if kind == 'move' else 'x'}/{token(kind)}"
 
 
-def asked(client: FlaskClient, address: str = NEW) -> None:
+def ask_to_move(client: FlaskClient, address: str = NEW) -> None:
     """Sign Ann in and ask for another address on her account page."""
     sign_in(client, ANN.address)
     assert send(client, "/account/address", {"address": address}, do="ask").status_code == 303
@@ -89,7 +89,7 @@ def test_a_person_changes_their_address_page_by_page(app: Flask, client: FlaskCl
 
 
 def test_the_victim_of_a_stolen_browser_presses_one_button(app: Flask, client: FlaskClient, ann: int) -> None:
-    asked(client, "thief@evil.example")
+    ask_to_move(client, "thief@evil.example")
     thief, victim = app.test_client(), app.test_client()
     assert send(thief, path("move"), do="confirm").status_code == 303
     now = engine.utc_now()
@@ -99,7 +99,7 @@ def test_the_victim_of_a_stolen_browser_presses_one_button(app: Flask, client: F
     assert "This change has ended" in look(victim, path("moving")).text
     assert client.get("/account").status_code == 303
     assert tick(now + 5 * DAY) == 0
-    assert (row(ann).email, at("thief@evil.example")) == (ANN.address, None)
+    assert (row(ann).email, id_at("thief@evil.example")) == (ANN.address, None)
 
 
 def test_a_browser_that_signed_in_long_ago_gets_a_link_first(client: FlaskClient, ann: int) -> None:
@@ -118,7 +118,7 @@ def test_a_browser_that_signed_in_long_ago_gets_a_link_first(client: FlaskClient
 
 
 def test_a_strange_page_cannot_ask_or_stop(client: FlaskClient, ann: int) -> None:
-    asked(client)
+    ask_to_move(client)
     for do in ("ask", "stop"):
         fields = {"do": do, "address": "x@evil.example"}
         assert client.post("/account/address", data=fields).status_code == 400
@@ -128,7 +128,7 @@ def test_a_strange_page_cannot_ask_or_stop(client: FlaskClient, ann: int) -> Non
 
 
 def test_the_asker_stops_it_without_a_fresh_sign_in(client: FlaskClient, ann: int) -> None:
-    asked(client)
+    ask_to_move(client)
     with engine.transaction() as session:
         session.execute(update(BrowserSession).values(created_at=engine.utc_now() - timedelta(minutes=16)))
     assert send(client, "/account/address", do="stop").status_code == 303
@@ -165,7 +165,7 @@ def test_two_accounts_become_one_in_a_browser_that_is_signed_in_to_the_first(
     other = known(OTHER, engine.utc_now())
     profiles.choose(ann, "Anna-K", "all", engine.utc_now())
     profiles.choose(other, "Zoe-K", "all", engine.utc_now())
-    asked(client, OTHER.address)
+    ask_to_move(client, OTHER.address)
     stranger, zoe = app.test_client(), app.test_client()
     log_in(zoe, other)
     for browser in (stranger, zoe):
@@ -201,7 +201,7 @@ def test_players_of_one_game_are_told_that_they_stay_two(app: Flask, client: Fla
 
 
 def test_a_dead_or_foreign_link_is_like_one_that_never_was(client: FlaskClient, ann: int) -> None:
-    asked(client)
+    ask_to_move(client)
     for letter in "cx":
         assert client.get(f"/{letter}/{'a' * 26}").status_code == 404
         assert client.post(f"/{letter}/{'a' * 26}", data={"do": "stop"}).status_code == 404
@@ -217,7 +217,7 @@ def test_the_reader_of_the_new_mailbox_does_not_learn_whose_account_it_is(
     with engine.transaction() as session:
         person = session.get_one(Person, ann)
         person.name, person.time_zone, person.handle = "Secret Name", "Asia/Tokyo", "Anna-K"
-    asked(client)
+    ask_to_move(client)
     reader = app.test_client()
     send(reader, path("move"), do="confirm")
     send_waiting(engine.utc_now())
@@ -227,7 +227,7 @@ def test_the_reader_of_the_new_mailbox_does_not_learn_whose_account_it_is(
 
 
 def test_no_cookie_is_needed_for_the_links(app: Flask, client: FlaskClient, ann: int) -> None:
-    asked(client)
+    ask_to_move(client)
     reader = app.test_client(use_cookies=False)
     assert reader.post(path("move"), data={"do": "confirm"}).status_code == 303
     send_waiting(engine.utc_now())
@@ -236,7 +236,7 @@ def test_no_cookie_is_needed_for_the_links(app: Flask, client: FlaskClient, ann:
 
 
 def test_a_new_link_for_a_dead_one_is_no_way_in(client: FlaskClient, ann: int) -> None:
-    asked(client)
+    ask_to_move(client)
     dead = token("move")
     addresses.stop(ann, engine.utc_now())
     before = len(mailed("move")), len(mailed("fresh"))
@@ -245,7 +245,7 @@ def test_a_new_link_for_a_dead_one_is_no_way_in(client: FlaskClient, ann: int) -
 
 
 def test_signing_in_with_the_new_address_waits_until_it_is_there(client: FlaskClient, ann: int) -> None:
-    asked(client)
+    ask_to_move(client)
     send(client, path("move"), do="confirm")
     login.mail_sign_in(NEW, engine.utc_now())
     with engine.reading() as session:

@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 
 from server.community import talk
 from server.store import engine
-from server.store.models import Game
 from tests.conftest import NOW, Table
+from tests.support.games import loaded
 from tests.support.pages import look, send, sign_in
 from tests.support.talk import word_id
 
@@ -28,7 +28,7 @@ def test_a_muted_player_is_listed_and_heard_again(client: FlaskClient, table: Ca
     assert send(client, "/account", other=f"{bob}").status_code == 303
     with engine.reading() as session:
         assert list(talk.muted(session, me)) == []
-        assert [said.text for said in talk.words(session, session.get_one(Game, game.id), me)] == ["Hello"]
+        assert [said.text for said in talk.words(session, loaded(session, game.id).game, me)] == ["Hello"]
 
 
 def test_nobody_unmutes_for_another(client: FlaskClient, table: Callable[..., Table]) -> None:

@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 from server.lobby import notify
 from server.store.models import Seat
 from tests.conftest import Table
+from tests.support.games import change
 from tests.support.lobby import ended, everything, game_of
-from tests.support.mails import change
 
 Begin = Callable[..., Table]
 

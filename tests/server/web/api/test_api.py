@@ -37,7 +37,7 @@ def awaited(client: FlaskClient, table: Table) -> tuple[str, dict[str, Any]]:
     raise AssertionError("nobody is awaited")
 
 
-def post(client: FlaskClient, token: str, move: object, head: object, request_id: object = "r1") -> Any:
+def post_move(client: FlaskClient, token: str, move: object, head: object, request_id: object = "r1") -> Any:
     """Submit a move."""
     body = {"move": move, "seen": head, "request_id": request_id}
     return client.post(f"/api/v1/seats/{token}/moves", json=body)
@@ -71,19 +71,21 @@ def test_the_deadline_is_that_of_the_seats_turn(client: FlaskClient, table: Seat
 
 def test_a_move_is_played_once(client: FlaskClient, table: Seating) -> None:
     token, told = awaited(client, table(3))
-    first = post(client, token, " PASS ", told["seq"])
-    again = post(client, token, "pass", told["seq"])
+    first = post_move(client, token, " PASS ", told["seq"])
+    again = post_move(client, token, "pass", told["seq"])
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json == again.json == {"seq": told["seq"] + 1}
     other = next(move for move in told["moves"] if move != "pass")
-    refused(post(client, token, other, told["seq"]), 422, "bad_request")
+    refused(post_move(client, token, other, told["seq"]), 422, "bad_request")
 
 
 def test_what_is_not_legal_is_answered_with_all_that_is(client: FlaskClient, table: Seating) -> None:
     token, told = awaited(client, table(3))
-    error = refused(post(client, token, "take cloth", told["seq"]), 422, "illegal")
+    error = refused(post_move(client, token, "take cloth", told["seq"]), 422, "illegal")
     assert error["legal"] == told["moves"]
-    assert refused(post(client, token, "dance", told["seq"]), 422, "unreadable")["legal"] == told["moves"]
+    assert (
+        refused(post_move(client, token, "dance", told["seq"]), 422, "unreadable")["legal"] == told["moves"]
+    )
     assert seen(client, token) == told
 
 
@@ -91,15 +93,15 @@ def test_moves_at_the_wrong_time_change_nothing(client: FlaskClient, table: Seat
     seats = table(3)
     token, told = awaited(client, seats)
     other = next(one for one in seats.tokens if one != token)
-    refused(post(client, other, "pass", told["seq"]), 409, "not_your_turn")
-    refused(post(client, token, "pass", told["seq"] - 1), 409, "stale")
-    refused(post(client, token, "pass", told["seq"] + 1), 422, "bad_request")
+    refused(post_move(client, other, "pass", told["seq"]), 409, "not_your_turn")
+    refused(post_move(client, token, "pass", told["seq"] - 1), 409, "stale")
+    refused(post_move(client, token, "pass", told["seq"] + 1), 422, "bad_request")
     moderated("g1", "!pause")
-    refused(post(client, token, "pass", told["seq"]), 409, "paused")
+    refused(post_move(client, token, "pass", told["seq"]), 409, "paused")
     resting = seen(client, token)
     assert (resting["awaited"], resting["moves"], resting["deadline"]) == ([], [], None)
     moderated("g1", "!abandon")
-    refused(post(client, token, "pass", told["seq"]), 409, "not_running")
+    refused(post_move(client, token, "pass", told["seq"]), 409, "not_running")
 
 
 def test_a_game_that_is_over_hides_nothing(client: FlaskClient, table: Seating) -> None:
@@ -123,7 +125,7 @@ def test_the_record_of_a_running_game_tells_only_what_its_reader_may_know(
     client: FlaskClient, table: Seating
 ) -> None:
     token, told = awaited(client, table(3))
-    post(client, token, "pass", told["seq"])
+    post_move(client, token, "pass", told["seq"])
     answer = client.get(RECORD)
     assert answer.mimetype == "application/jsonl"
     (public,) = record.read(answer.text)
@@ -144,7 +146,7 @@ def test_a_dead_link_opens_nothing(client: FlaskClient, table: Seating) -> None:
     for token in (seats.tokens[0], "a" * 26, "x", "ü", "%00", "a" * 5000):
         refused(client.get(f"/api/v1/seats/{token}"), 404, "no_such_seat")
         refused(client.get(f"/api/v1/seats/{token}/record"), 404, "no_such_seat")
-        refused(post(client, token, "pass", 1), 404, "no_such_seat")
+        refused(post_move(client, token, "pass", 1), 404, "no_such_seat")
 
 
 @pytest.mark.parametrize("game_id", ["g2", "%00", "ü", "a" * 300, "%F0%9F%83%8F", "'"])
@@ -155,7 +157,7 @@ def test_an_unknown_game_has_no_record(client: FlaskClient, game_id: str) -> Non
 def test_a_game_that_has_not_begun_or_is_set_aside_says_so(client: FlaskClient, table: Seating) -> None:
     token, told = awaited(client, table(3))
     append("g1", seat=0, by="player", move="dance", now=NOW)  # the rules refuse it
-    refused(post(client, token, "pass", told["seq"]), 409, "not_running")
+    refused(post_move(client, token, "pass", told["seq"]), 409, "not_running")
     refused(client.get(f"/api/v1/seats/{token}"), 409, "not_running")
     with engine.transaction() as session:
         game = session.get_one(Game, "g1")

@@ -19,7 +19,7 @@ from server.store.models import Block, Game, Mute, Seat
 from tests.conftest import Table
 from tests.support.answers import refused
 from tests.support.at_once import at_once
-from tests.support.mails import change
+from tests.support.games import change
 from tests.support.talk import word_id
 
 Seating = Callable[..., Table]
@@ -29,11 +29,11 @@ def path(game: Table, seat: int) -> str:
     return f"/api/v1/seats/{game.tokens[seat]}/words"
 
 
-def say(client: FlaskClient, game: Table, seat: int, text: str, key: str = "k") -> Any:
+def post_words(client: FlaskClient, game: Table, seat: int, text: str, key: str = "k") -> Any:
     return client.post(path(game, seat), json={"text": text, "request_id": key})
 
 
-def read(client: FlaskClient, game: Table, seat: int, query: str = "") -> list[dict[str, Any]]:
+def words_for(client: FlaskClient, game: Table, seat: int, query: str = "") -> list[dict[str, Any]]:
     answer = client.get(path(game, seat) + query)
     assert answer.status_code == 200
     told: list[dict[str, Any]] = json.loads(answer.text)["words"]
@@ -42,16 +42,16 @@ def read(client: FlaskClient, game: Table, seat: int, query: str = "") -> list[d
 
 def test_words_are_said_once_and_read_by_the_table(client: FlaskClient, table: Seating) -> None:
     game, other = table(3), table(3, game_id="g2")
-    first = say(client, game, 0, "Hello\r\nall\u202e")
+    first = post_words(client, game, 0, "Hello\r\nall\u202e")
     assert (first.status_code, first.json) == (
         201,
         {"id": word_id(game.id, 1), "text": "Hello\nall"},
     )
-    again = say(client, game, 0, "Hello\nall")
+    again = post_words(client, game, 0, "Hello\nall")
     assert (again.status_code, again.json) == (200, first.json)
-    refused(say(client, game, 0, "Another"), 422, "bad_request")
-    assert say(client, game, 1, "And you").status_code == 201
-    (word, answer) = read(client, game, 2)
+    refused(post_words(client, game, 0, "Another"), 422, "bad_request")
+    assert post_words(client, game, 1, "And you").status_code == 201
+    (word, answer) = words_for(client, game, 2)
     at = word.pop("at")
     assert at.endswith("Z")
     assert word == {
@@ -63,18 +63,18 @@ def test_words_are_said_once_and_read_by_the_table(client: FlaskClient, table: S
         "own": False,
         "hidden": False,
     }
-    assert [word["own"] for word in read(client, game, 1)] == [False, True]
-    assert read(client, game, 2, f"?after={first.json['id']}") == [answer]
+    assert [word["own"] for word in words_for(client, game, 1)] == [False, True]
+    assert words_for(client, game, 2, f"?after={first.json['id']}") == [answer]
     assert answer["text"] == "And you"
-    assert read(client, game, 2, f"?after={answer['id']}") == []
-    assert read(client, other, 0) == []
+    assert words_for(client, game, 2, f"?after={answer['id']}") == []
+    assert words_for(client, other, 0) == []
 
 
 def test_the_receipt_shows_what_was_replaced(client: FlaskClient, table: Seating) -> None:
     game = table(3)
-    receipt = say(client, game, 0, "I am alice@example.org").json
+    receipt = post_words(client, game, 0, "I am alice@example.org").json
     assert receipt["text"] == "I am [address]"
-    assert read(client, game, 1)[0]["text"] == "I am [address]"
+    assert words_for(client, game, 1)[0]["text"] == "I am [address]"
 
 
 @pytest.mark.parametrize("after", ["", "1", "9" * 20, "%00"])
@@ -95,36 +95,36 @@ def test_malformed_bodies(client: FlaskClient, table: Seating, body: dict[str, A
     refused(client.post(path(game, 0), json=body), 422, "bad_request")
     refused(client.post(path(game, 0), data="x", content_type="application/json"), 400, "bad_json")
     assert client.post(path(game, 0), data={"text": "x"}).status_code == 415
-    assert read(client, game, 0) == []
+    assert words_for(client, game, 0) == []
 
 
 def test_refusals_have_codes(client: FlaskClient, table: Seating) -> None:
     game = table(3)
-    refused(say(client, game, 0, "x" * 501), 422, "bad_wish")
-    refused(say(client, game, 0, " "), 422, "bad_wish")
+    refused(post_words(client, game, 0, "x" * 501), 422, "bad_wish")
+    refused(post_words(client, game, 0, " "), 422, "bad_wish")
     for number in range(20):
-        assert say(client, game, 0, "Hello", f"{number}").status_code == 201
-    refused(say(client, game, 0, "Hello", "more"), 429, "too_many")
+        assert post_words(client, game, 0, "Hello", f"{number}").status_code == 201
+    refused(post_words(client, game, 0, "Hello", "more"), 429, "too_many")
     play.leave(game.id, 1, now=utc_now())
-    refused(say(client, game, 1, "Hello"), 409, "closed")
+    refused(post_words(client, game, 1, "Hello"), 409, "closed")
     change(Game, game.id, talk=False)
-    refused(say(client, game, 2, "Hello"), 409, "closed")
-    assert len(read(client, game, 2)) == 20
+    refused(post_words(client, game, 2, "Hello"), 409, "closed")
+    assert len(words_for(client, game, 2)) == 20
 
 
 def test_a_game_that_has_not_begun(client: FlaskClient, table: Seating) -> None:
     game = table(3)
     change(Game, game.id, status="inviting")
-    refused(say(client, game, 0, "Hello"), 409, "closed")
-    assert read(client, game, 0) == []
+    refused(post_words(client, game, 0, "Hello"), 409, "closed")
+    assert words_for(client, game, 0) == []
 
 
 def test_hidden_words_have_no_text(client: FlaskClient, table: Seating) -> None:
     game, other = table(3), table(4, game_id="g2")
-    say(client, game, 0, "Rude")
+    post_words(client, game, 0, "Rude")
     reports.hide(game.id, 1, "be kind", other.people[3], utc_now())
     for seat in range(3):
-        (word,) = read(client, game, seat)
+        (word,) = words_for(client, game, seat)
         assert (word["text"], word["hidden"]) == ("", True)
 
 
@@ -141,22 +141,22 @@ def test_nothing_of_muted_or_blocked_people_arrives(
     with engine.transaction() as session:
         session.add(relations[relation])
     before = client.get(path(game, 0)).data
-    say(client, game, 1, "Hello")
+    post_words(client, game, 1, "Hello")
     assert client.get(path(game, 0)).data == before
-    assert len(read(client, game, 2)) == 1
+    assert len(words_for(client, game, 2)) == 1
 
 
 def test_a_former_player_reads_nothing(client: FlaskClient, table: Seating) -> None:
     game, other = table(3), table(4, game_id="g2")
-    say(client, game, 1, "Hello")
+    post_words(client, game, 1, "Hello")
     change(Seat, (game.id, 0), person_id=other.people[3])
     refused(client.get(path(game, 0)), 404, "no_such_seat")
-    refused(say(client, game, 0, "Hello"), 404, "no_such_seat")
+    refused(post_words(client, game, 0, "Hello"), 404, "no_such_seat")
 
 
 @pytest.mark.concurrency
 def test_sixteen_copies_of_one_request(app: Flask, table: Seating) -> None:
     game = table(3, now=utc_now() - timedelta(hours=1))
-    answers = at_once(app, *[lambda: say(app.test_client(), game, 0, "Hello").status_code] * 16)
+    answers = at_once(app, *[lambda: post_words(app.test_client(), game, 0, "Hello").status_code] * 16)
     assert sorted(map(str, answers)) == ["200"] * 15 + ["201"]
-    assert len(read(app.test_client(), game, 1)) == 1
+    assert len(words_for(app.test_client(), game, 1)) == 1

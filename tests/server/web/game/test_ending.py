@@ -30,7 +30,7 @@ from tests.support.pages import Page, assert_sound, log_in, look
 Begin = Callable[..., Table]
 
 
-def over(table: Begin, slug: str = "byzanz") -> Table:
+def finished_game(table: Begin, slug: str = "byzanz") -> Table:
     """Play a game to its end."""
     game = table(SEATS[slug], slug=slug)
     finish(game)
@@ -58,7 +58,7 @@ def text(item: Element) -> str:
 def test_the_podium_ranks_everybody_and_marks_the_winner(
     client: FlaskClient, table: Begin, slug: str
 ) -> None:
-    game = over(table, slug)
+    game = finished_game(table, slug)
     page = look(client, f"/g/{game.id}")
     assert_sound(slug, page)
     places = [text(item) for item in by_class(page, "podium")]
@@ -75,7 +75,7 @@ def test_the_podium_ranks_everybody_and_marks_the_winner(
 
 
 def test_the_steps_of_the_podium_are_to_scale(client: FlaskClient, table: Begin) -> None:
-    game = over(table, "byzanz")
+    game = finished_game(table, "byzanz")
     page = look(client, f"/g/{game.id}")
     scores = sorted(result(game.id)["scores"], reverse=True)
     steps = [item.find("svg") for item in page.root.iter("span") if item.get("class") == "step"]
@@ -108,7 +108,7 @@ def test_a_podium_without_positive_scores_has_steps_by_place(
 
 
 def test_it_says_how_it_was_won_and_leads_to_another_game(client: FlaskClient, table: Begin) -> None:
-    game = over(table, "byzanz")
+    game = finished_game(table, "byzanz")
     page = look(client, f"/g/{game.id}")
     scores = result(game.id)["scores"]
     first, second, _third = sorted(scores, reverse=True)
@@ -122,7 +122,7 @@ def test_it_says_how_it_was_won_and_leads_to_another_game(client: FlaskClient, t
 
 
 def test_the_page_speaks_to_the_reader_and_marks_their_place(client: FlaskClient, table: Begin) -> None:
-    game = over(table, "byzanz")
+    game = finished_game(table, "byzanz")
     told = result(game.id)
     scores, winner = told["scores"], told["winners"][0]
     ranked = sorted(range(3), key=lambda seat: (seat != winner, -scores[seat]))
@@ -149,7 +149,7 @@ def test_the_page_speaks_to_the_reader_and_marks_their_place(client: FlaskClient
 
 
 def test_the_winner_of_a_tie_is_said_to_have_more_cards(client: FlaskClient, table: Begin) -> None:
-    game = over(table, "byzanz")
+    game = finished_game(table, "byzanz")
     assert "ties go to the player with more cards left." in look(client, f"/g/{game.id}").text
     with flask.current_app.test_request_context():
         words = flask.current_app.jinja_env.get_template("games/byzanz/words.html").module
@@ -164,7 +164,7 @@ def test_the_winner_of_a_tie_is_said_to_have_more_cards(client: FlaskClient, tab
 def test_the_highlights_are_told_in_the_order_of_the_game(
     client: FlaskClient, table: Begin, slug: str
 ) -> None:
-    game = over(table, slug)
+    game = finished_game(table, slug)
     told = by_class(look(client, f"/g/{game.id}"), "told")
     seqs = [int(seq) for item in told.iter() for seq in re.findall(r"\?at=(\d+)$", item.get("href") or "")]
     assert len(seqs) >= 2
@@ -172,7 +172,7 @@ def test_the_highlights_are_told_in_the_order_of_the_game(
 
 
 def test_highlights_are_told_to_those_whose_they_are(client: FlaskClient, table: Begin) -> None:
-    game = over(table, "byzanz")
+    game = finished_game(table, "byzanz")
     said = [text(item) for item in by_class(look(client, f"/g/{game.id}"), "told").iter("p")]
     for seat, name in enumerate(("Alice", "Bob", "Charlie")):
         log_in(client, game.people[seat])
@@ -183,7 +183,7 @@ def test_highlights_are_told_to_those_whose_they_are(client: FlaskClient, table:
 
 @pytest.mark.parametrize("slug", CHARTS)
 def test_each_highlight_leads_to_the_history(client: FlaskClient, table: Begin, slug: str) -> None:
-    game = over(table, slug)
+    game = finished_game(table, slug)
     items = list(by_class(look(client, f"/g/{game.id}"), "told"))
     assert 2 <= len(items) <= 3
     for item in items:
@@ -193,7 +193,7 @@ def test_each_highlight_leads_to_the_history(client: FlaskClient, table: Begin, 
 
 
 def test_a_messenger_can_show_the_result_and_nothing_private(client: FlaskClient, table: Begin) -> None:
-    game = over(table)
+    game = finished_game(table)
     page = look(client, f"/g/{game.id}").html
     tags = dict(re.findall(r'<meta property="(og:\w+)" content="([^"]*)">', page))
     assert tags["og:title"].startswith("The Golden Horn: ")
@@ -219,7 +219,7 @@ def test_a_running_game_has_no_preview(client: FlaskClient, table: Begin) -> Non
 
 
 def test_long_names_in_charts_are_cut_so_that_they_differ(client: FlaskClient, table: Begin) -> None:
-    game = over(table)
+    game = finished_game(table)
     names = ("Annabella the Great", "Annabella the Small", "Ann")
     with engine.transaction() as session:
         for seat, name in enumerate(names):
@@ -260,7 +260,7 @@ def test_public_pages_tell_times_in_the_signed_in_readers_zone(client: FlaskClie
 
 @pytest.mark.parametrize("slug", CHARTS)
 def test_the_email_about_the_end_tells_the_same_moments(client: FlaskClient, table: Begin, slug: str) -> None:
-    game = over(table, slug)
+    game = finished_game(table, slug)
     page = look(client, f"/g/{game.id}")
     told = [text(item) for item in by_class(page, "told").iter("strong")]
     mails = [

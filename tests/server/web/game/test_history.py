@@ -19,7 +19,7 @@ from server.store import engine, log
 from server.store.models import Game, Person, Seat, StandingOrder
 from server.web.game.history import PAGE_SIZE
 from tests.conftest import NOW
-from tests.support.games import advance, asked, count_entries, make, make_reader, position, seqs, url
+from tests.support.games import advance, asked, count_entries, loaded, make, make_reader, position, seqs, url
 from tests.support.pages import Page, assert_sound, look
 
 
@@ -57,13 +57,13 @@ def test_others_never_learn_whether_a_move_was_forced(client: FlaskClient, table
         forced = next((entry for entry in made if entry.by == "rules"), None)
     assert forced.seat is not None
     others = [f"/g/{game.id}/history", f"{url(game, (forced.seat + 1) % 3)}/history"]
-    assert "only legal move" in line(look(client, f"{url(game, forced.seat)}/history"), forced.seq)
+    assert "only legal move" in line_of(look(client, f"{url(game, forced.seat)}/history"), forced.seq)
     for path in others:
-        assert "only legal move" not in line(look(client, path), forced.seq)
+        assert "only legal move" not in line_of(look(client, path), forced.seq)
         assert forced.seq not in seqs(look(client, f"{path}?cause=rules"))
 
 
-def line(page: Page, seq: int) -> str:
+def line_of(page: Page, seq: int) -> str:
     """Return the line of an entry."""
     item = next(item for item in page.root.iter("li") if item.get("id") == f"e{seq}")
     return " ".join("".join(item.itertext()).split())
@@ -391,7 +391,7 @@ def test_a_round_is_chosen_by_itself(client: FlaskClient, table: Any):
     first, second = (seqs(look(client, f"/g/{game.id}/history?part=round+{n}")) for n in (1, 2))
     assert [*first, *second] == seqs(whole)
     assert headings(whole, "h3") == ["Round 1", "Round 2"]
-    assert "Round 2" in line(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
+    assert "Round 2" in line_of(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
 
 
 def test_the_table_at_any_moment_is_the_position_of_that_moment(table: Any):
@@ -403,12 +403,11 @@ def test_the_table_at_any_moment_is_the_position_of_that_moment(table: Any):
     play.moderate(game.id, "!resume", reason="On", person_id=person, now=NOW)
     advance(game, "take", seed=4)
     with engine.reading() as session:
-        row = session.get_one(Game, game.id)
-        told = history.load(session, row, 1)
-        for at in range(1, row.head + 1):
-            assert told.view(at) == positions.load(session, row, upto=at).rules.view(
-                positions.load(session, row, upto=at).state, 1
-            ), at
+        hand = loaded(session, game.id)
+        told = history.load(hand, 1)
+        for at in range(1, hand.game.head + 1):
+            state = positions.replay(hand.game, 3, told.rules, log.entries(session, game.id, upto=at))
+            assert told.view(at) == told.rules.view(state, 1), at
     begun = told.openings()
     assert begun["round 1", "lot 4"] > seq, "a part that began anew is told by its last beginning"
 

@@ -27,11 +27,11 @@ PATH = "/g/g1"
 def over(app: Flask, table: Begin) -> Table:  # noqa: ARG001 - requested for its context
     """Return a game that has been ended."""
     game = table(3)
-    act("!abandon", game)
+    moderate("!abandon", game)
     return game
 
 
-def act(words: str, game: Table) -> None:
+def moderate(words: str, game: Table) -> None:
     """Let somebody who does not play act as a moderator."""
     with engine.transaction() as session:
         mia = session.query(Person).filter_by(email="mia@example.org").one_or_none()
@@ -43,7 +43,7 @@ def act(words: str, game: Table) -> None:
     play.moderate(game.id, words, reason="Enough", person_id=number, now=NOW)
 
 
-def change(key: Any, **values: Any) -> None:
+def change_columns(key: Any, **values: Any) -> None:
     """Change columns of a row as no function of ours does yet: past the objects, as an erasure would."""
     table = Seat if isinstance(key, tuple) else Game
     found = (Seat.game_id == key[0], Seat.seat == key[1]) if isinstance(key, tuple) else (Game.id == key,)
@@ -51,14 +51,14 @@ def change(key: Any, **values: Any) -> None:
         session.execute(update(table).where(*found).values(**values))
 
 
-def pages(app: Flask) -> game_pages.Pages:
+def kept_pages(app: Flask) -> game_pages.Pages:
     """Return the pages that this application keeps."""
     found: game_pages.Pages = app.extensions["kept_pages"]
     return found
 
 
-def count(app: Flask) -> int:
-    return len(pages(app)._pages)
+def count_kept(app: Flask) -> int:
+    return len(kept_pages(app)._pages)
 
 
 def test_a_second_visit_takes_one_query_and_gets_the_same_page(
@@ -73,7 +73,7 @@ def test_a_second_visit_takes_one_query_and_gets_the_same_page(
     assert again.headers["Cache-Control"] == "no-store"
     assert again.mimetype == "text/html"
     assert "Set-Cookie" not in again.headers
-    assert count(app) == 1
+    assert count_kept(app) == 1
 
 
 @pytest.mark.usefixtures("over")
@@ -91,26 +91,26 @@ def test_each_language_has_its_own_page(client: FlaskClient) -> None:
 
 def test_an_erasure_or_a_rename_shows_at_once(client: FlaskClient, over: Table) -> None:
     assert "Alice" in client.get(PATH).text
-    change((over.id, 0), name="Somebody", cut="erased")
+    change_columns((over.id, 0), name="Somebody", cut="erased")
     page = look(client, PATH)
     assert "Alice" not in page.text
     assert "Somebody" in page.text
     assert "“erased”" in page.text
-    change(over.id, name="The Silver Horn")
+    change_columns(over.id, name="The Silver Horn")
     assert "The Silver Horn" in look(client, PATH).text
-    change(over.id, quarantine=quoted("a fault"))
+    change_columns(over.id, quarantine=quoted("a fault"))
     assert look(client, PATH).status == 409
-    change(over.id, quarantine=None)
+    change_columns(over.id, quarantine=None)
     assert look(client, PATH).status == 200
-    change((over.id, 1), uncut=True)
+    change_columns((over.id, 1), uncut=True)
     assert "suggested by the server" in look(client, PATH).text
 
 
 def test_a_note_after_the_end_makes_another_page(app: Flask, client: FlaskClient, over: Table) -> None:
     client.get(PATH)
-    act("!note", over)
+    moderate("!note", over)
     client.get(PATH)
-    assert count(app) == 2
+    assert count_kept(app) == 2
 
 
 @pytest.mark.usefixtures("over")
@@ -121,8 +121,8 @@ def test_a_signed_in_page_is_neither_kept_nor_taken_from_there(app: Flask, clien
         own = client.get(PATH)
         assert own.status_code == 200
         assert 'name="csrf_token"' in own.text
-    assert count(app) == 1
-    assert b"csrf_token" not in b"".join(pages(app)._pages.values())
+    assert count_kept(app) == 1
+    assert b"csrf_token" not in b"".join(kept_pages(app)._pages.values())
     stranger = app.test_client().get(PATH)
     assert without_ids(stranger.text) == without_ids(plain.text)
 
@@ -134,14 +134,14 @@ def test_what_a_visitor_asks_for_besides_is_not_kept(app: Flask, client: FlaskCl
     with client.session_transaction() as session:
         session["anything"] = "of a person"
     assert client.get(PATH).status_code == 200
-    assert count(app) == 0
+    assert count_kept(app) == 0
 
 
 def test_a_game_that_is_not_over_is_not_kept(app: Flask, client: FlaskClient, table: Begin) -> None:
     game = table(3)
     assert client.get(PATH).headers["Cache-Control"] == "no-store"
-    assert count(app) == 0
-    act("!abandon", game)
+    assert count_kept(app) == 0
+    moderate("!abandon", game)
     assert "ended early" in client.get(PATH).text
 
 
@@ -152,4 +152,4 @@ def test_the_least_used_pages_are_dropped(
     monkeypatch.setattr(game_pages, "MOST", 2)
     for code in ("en", "de", "en", "nl"):
         client.get(PATH, headers={"Accept-Language": code})
-    assert {key.language for key in pages(app)._pages} == {"en", "nl"}
+    assert {key.language for key in kept_pages(app)._pages} == {"en", "nl"}

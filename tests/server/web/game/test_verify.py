@@ -36,7 +36,7 @@ from tests import conftest
 from tests.conftest import NOW
 from tests.support import records as support_records
 from tests.support.folders import VECTORS
-from tests.support.games import advance, count_entries
+from tests.support.games import advance, count_entries, loaded
 from tests.support.lobby import everything
 from tests.support.pages import Page, assert_sound, forgotten, log_in, look
 from tests.support.pages import read as page_of
@@ -57,10 +57,10 @@ def database_url(migrated_file: Path, tmp_path: Path) -> str:
 def send(client: FlaskClient, app: Flask) -> Callable[[bytes | str], TestResponse]:
     """Upload a file to be verified, as the form does."""
     app.config["WTF_CSRF_ENABLED"] = False
-    return lambda content: post(client, content)
+    return lambda content: post_record(client, content)
 
 
-def post(client: FlaskClient, content: bytes | str) -> TestResponse:
+def post_record(client: FlaskClient, content: bytes | str) -> TestResponse:
     whole = content if isinstance(content, bytes) else content.encode()
     head = b'--x\r\nContent-Disposition: form-data; name="record"; filename="game.jsonl"\r\n\r\n'
     body = head + whole + b"\r\n--x--\r\n"
@@ -78,7 +78,7 @@ def sign(step: Any) -> str:
     return " ".join("".join(next(iter(head.iter("span"))).itertext()).split())
 
 
-def text_of(page: Page, step: str) -> str:
+def text_of_step(page: Page, step: str) -> str:
     found = next(item for item in page.root.iter("li") if item.get("id") == step)
     return " ".join("".join(found.itertext()).split())
 
@@ -96,19 +96,21 @@ def test_all_steps_of_a_true_record_are_right(send: Any, slug: str) -> None:
     assert list(signs(page).values()) == ["✓ correct"] * 7
     assert "Everything is correct." in page.text
     assert record.header.seed is not None
-    assert record.header.seed.hex() in text_of(page, "commitment")
-    assert text_of(page, "commitment").count(record.header.commitment) == 2
+    assert record.header.seed.hex() in text_of_step(page, "commitment")
+    assert text_of_step(page, "commitment").count(record.header.commitment) == 2
     report = examine(record)
     assert report.key is not None
-    assert report.key.hex() in text_of(page, "cuts")
+    assert report.key.hex() in text_of_step(page, "cuts")
     for deal in report.shuffles:
-        assert f"Shuffle {deal.label}: {len(deal.cards)} cards ✓ matches" in text_of(page, "shuffles")
-        assert " ".join(deal.logged) in text_of(page, "shuffles")
-    assert f"{len(record.entries)} of {len(record.entries)} entries are correct." in text_of(page, "chain")
+        assert f"Shuffle {deal.label}: {len(deal.cards)} cards ✓ matches" in text_of_step(page, "shuffles")
+        assert " ".join(deal.logged) in text_of_step(page, "shuffles")
+    assert f"{len(record.entries)} of {len(record.entries)} entries are correct." in text_of_step(
+        page, "chain"
+    )
     assert record.head is not None
-    assert record.head in text_of(page, "chain")
+    assert record.head in text_of_step(page, "chain")
     for name in record.header.seats:
-        assert name in text_of(page, "result")
+        assert name in text_of_step(page, "result")
 
 
 @pytest.mark.parametrize("slug", [rules.slug for rules in latest()])
@@ -120,7 +122,7 @@ def test_the_lines_of_python_check_the_record_they_stand_beside(
     page = page_of(send(write(record)))
     (tmp_path / "record.jsonl").write_text(write(record))
     monkeypatch.chdir(tmp_path)
-    _, told = run(page)
+    _, told = run_script(page)
     report = examine(record)
     assert report.key is not None
     assert told == [
@@ -132,12 +134,12 @@ def test_the_lines_of_python_check_the_record_they_stand_beside(
     damaged = list(record.entries)
     damaged[4] = replace(damaged[4], note="because")
     (tmp_path / "record.jsonl").write_text(write(replace(swapped(record), entries=tuple(damaged))))
-    assert "entry 5 does not fit" in run(page)[1]
+    assert "entry 5 does not fit" in run_script(page)[1]
     (tmp_path / "record.jsonl").write_text(write(swapped(record)))
-    assert f"shuffle {report.shuffles[0].label} False" in run(page)[1]
+    assert f"shuffle {report.shuffles[0].label} False" in run_script(page)[1]
 
 
-def run(page: Page) -> tuple[dict[str, Any], list[str]]:
+def run_script(page: Page) -> tuple[dict[str, Any], list[str]]:
     """Run the lines that a page shows, in order; return their variables and their output."""
     shown_lines = ["".join(item.itertext()) for item in page.root.iter("pre")]
     assert len(shown_lines) == 4
@@ -158,7 +160,7 @@ def test_the_lines_of_python_give_the_vectors_of_the_format(
     assert set(signs(page).values()) == {"✓ correct"}
     (tmp_path / "record.jsonl").write_text(write(record))
     monkeypatch.chdir(tmp_path)
-    left, told = run(page)
+    left, told = run_script(page)
     assert left["fingerprint"] == VECTOR["commitment"]
     assert left["key"].hex() == VECTOR["key"]
     for label, name in (("deal", "shuffle_deal_of_0_to_9"), ("foes:2", "shuffle_label_foes:2_of_0_to_9")):
@@ -169,7 +171,7 @@ def test_the_lines_of_python_give_the_vectors_of_the_format(
 # Lines of emails
 
 
-def compare(client: FlaskClient, content: str, lines: str) -> Page:
+def compare_page(client: FlaskClient, content: str, lines: str) -> Page:
     file = (io.BytesIO(content.encode()), "game.jsonl")
     return page_of(client.post("/verify", data={"record": file, "lines": lines}))
 
@@ -180,7 +182,7 @@ def test_lines_of_emails_are_compared_with_the_record(client: FlaskClient) -> No
     header, last = record.header, record.entries[-1]
     cut = fingerprint(header.id, header.cuts[0])
     lines = f"> head {last.seq}:{last.hash}\n> commitment {header.commitment}\n> cut {cut}\n"
-    page = compare(client, write(record), f"Dear all,\n{lines}")
+    page = compare_page(client, write(record), f"Dear all,\n{lines}")
     assert "The record contains all 3 hashes from your emails." in page.text
     assert_sound("lines", page)
     for wrong, step, reason in (
@@ -188,10 +190,10 @@ def test_lines_of_emails_are_compared_with_the_record(client: FlaskClient) -> No
         (f"commitment {cut}", "commitment", "which an email quotes"),
         (f"cut {header.commitment}", "cuts", "it was withdrawn or changed"),
     ):
-        page = compare(client, write(record), lines + wrong)
+        page = compare_page(client, write(record), lines + wrong)
         assert "Something is wrong." in page.text
         assert [name for name, told in signs(page).items() if told == "✗ wrong"] == [step]
-        assert reason in text_of(page, step)
+        assert reason in text_of_step(page, step)
         assert "hashes from your emails" not in page.text
 
 
@@ -204,9 +206,9 @@ def test_lines_that_cannot_be_compared_are_refused(client: FlaskClient) -> None:
         (one, commitment + " " * 20_000, "Paste only the lines"),
         (one + one, commitment, "the file must hold one game"),
     ):
-        page = compare(client, content, lines)
+        page = compare_page(client, content, lines)
         assert (page.status, why in page.text) == (422, True)
-    assert compare(client, one, " \n").status == 200
+    assert compare_page(client, one, " \n").status == 200
 
 
 def test_the_page_says_what_is_proven_and_what_was_settled_after_each_seat(
@@ -217,7 +219,7 @@ def test_the_page_says_what_is_proven_and_what_was_settled_after_each_seat(
     header = replace(record.header, seats=names, cut_order=(2, 0, 1))
     rechained = support_records.falsified(replace(record, header=header), lambda _entries: None)
     page = page_of(send(write(rechained)))
-    told = text_of(page, "cuts")
+    told = text_of_step(page, "cuts")
     assert "Player 0Player 1 Player 1no other seat Player 2Player 0, Player 1" in told
     for shown in (page, look(client, "/verify")):
         assert "Proven: the cards follow from the seed and the cuts" in shown.text
@@ -225,7 +227,9 @@ def test_the_page_says_what_is_proven_and_what_was_settled_after_each_seat(
     first = support_records.falsified(
         replace(record, header=replace(header, cut_order=None)), lambda _entries: None
     )
-    assert "does not say in which order the cuts were made" in text_of(page_of(send(write(first))), "cuts")
+    assert "does not say in which order the cuts were made" in text_of_step(
+        page_of(send(write(first))), "cuts"
+    )
 
 
 # Faults
@@ -243,7 +247,7 @@ def test_a_fault_is_shown_at_its_step(send: Any, fault: str) -> None:
     assert [name for name, told in signs(page).items() if told == "✗ wrong"] == [step]
     place = "the header" if seq == 0 else f"entry {wrong.seq}"
     assert f"Something is wrong. First problem, in {place}: {wrong.reason}" in page.text
-    assert f"✗ {place}: {wrong.reason}" in text_of(page, step)
+    assert f"✗ {place}: {wrong.reason}" in text_of_step(page, step)
     assert "Everything is correct" not in page.text
 
 
@@ -264,8 +268,8 @@ def test_a_changed_entry_stops_the_steps_after_it(send: Any) -> None:
     page = page_of(send(write(plant(finished("byzanz")))))
     assert (step, seq) == ("chain", 7)
     assert signs(page)["moves"] == signs(page)["result"] == "– not reached"
-    assert "6 of" in text_of(page, "chain")
-    assert "5 of" in text_of(page, "moves")
+    assert "6 of" in text_of_step(page, "chain")
+    assert "5 of" in text_of_step(page, "moves")
 
 
 def test_a_record_of_a_running_game_says_what_is_hidden(send: Any) -> None:
@@ -291,7 +295,7 @@ def test_of_several_games_all_are_named_and_the_last_is_shown(send: Any) -> None
     assert "All of these games are correct." in page.text
     for record in records:
         assert record.header.id in page.text
-    assert text_of(page, "commitment").count(records[2].header.commitment) == 2
+    assert text_of_step(page, "commitment").count(records[2].header.commitment) == 2
 
 
 def test_the_first_wrong_game_of_several_is_shown(send: Any) -> None:
@@ -442,10 +446,10 @@ def test_whatever_is_sent_is_answered(send: Any) -> None:
 
 
 def give_up(game: Any) -> None:
-    play.moderate(game.id, "!abandon", reason="no time", person_id=moderator(), now=NOW)
+    play.moderate(game.id, "!abandon", reason="no time", person_id=make_mo(), now=NOW)
 
 
-def moderator() -> int:
+def make_mo() -> int:
     with engine.transaction() as session:
         return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
 
@@ -468,7 +472,7 @@ def test_a_finished_game_is_checked_from_its_log(client: FlaskClient, over: Any)
     door = next(item for item in page.root.iter("a") if item.get("download"))
     (kept,) = read(client.get(door.get("href", "")).text)
     with engine.reading() as session:
-        assert kept == history.record_for(session, session.get_one(Game, over.id), PUBLIC)
+        assert kept == history.record_for(loaded(session, over.id), PUBLIC)
 
 
 def test_a_changed_log_is_shown_and_leads_to_its_entry(
@@ -541,7 +545,7 @@ def test_checking_changes_nothing(send: Any, client: FlaskClient, over: Any) -> 
 
 
 def test_a_forged_form_is_refused_and_one_of_ours_is_not(client: FlaskClient) -> None:
-    assert post(client, write(finished("byzanz"))).status_code == 400
+    assert post_record(client, write(finished("byzanz"))).status_code == 400
     page = look(client, "/verify")
     token = next(item.get("value") for item in page.root.iter("input") if item.get("name") == "csrf_token")
     file = (io.BytesIO(write(finished("byzanz")).encode()), "game.jsonl")
@@ -561,7 +565,7 @@ def limited(database_url: str) -> Iterator[FlaskClient]:
 
 
 def test_nobody_keeps_the_server_busy_with_checking(limited: FlaskClient) -> None:
-    statuses = [post(limited, b"junk").status_code for _ in range(12)]
+    statuses = [post_record(limited, b"junk").status_code for _ in range(12)]
     assert (statuses[0], statuses[-1]) == (422, 429)
     statuses = [limited.get("/g/nothing/verify").status_code for _ in range(32)]
     assert (statuses[0], statuses[-1]) == (404, 429)

@@ -24,7 +24,7 @@ Seating = Callable[..., Table]
 BASE = "https://byzanz.test"
 
 
-def lines(client: FlaskClient, path: str) -> dict[str, list[str]]:
+def lines_by_title(client: FlaskClient, path: str) -> dict[str, list[str]]:
     """Return the fields of a text file."""
     answer = client.get(path)
     assert answer.mimetype == "text/plain"
@@ -38,7 +38,7 @@ def lines(client: FlaskClient, path: str) -> dict[str, list[str]]:
 # ---- who may list what ----
 
 
-def listed(client: FlaskClient, path: str) -> bool:
+def is_listed(client: FlaskClient, path: str) -> bool:
     with client.get(path) as answer:
         assert "noindex" not in answer.get_data(as_text=True)
         return "noindex" not in answer.headers.get("X-Robots-Tag", "")
@@ -54,7 +54,7 @@ def test_the_sitemap_names_exactly_the_pages_that_may_be_listed(client: FlaskCli
         f"{BASE}/about",
     ]
     for address in addresses:
-        assert listed(client, address.removeprefix(BASE)), address
+        assert is_listed(client, address.removeprefix(BASE)), address
     for path in (
         url(game, 0),
         f"/g/{game.id}",
@@ -64,12 +64,12 @@ def test_the_sitemap_names_exactly_the_pages_that_may_be_listed(client: FlaskCli
         "/verify",
         "/nothing",
     ):
-        assert not listed(client, path), path
-    assert not listed(client, "/robots.txt")
+        assert not is_listed(client, path), path
+    assert not is_listed(client, "/robots.txt")
 
 
 def test_programs_are_kept_out_of_what_takes_long(client: FlaskClient) -> None:
-    found = lines(client, "/robots.txt")
+    found = lines_by_title(client, "/robots.txt")
     assert found == {
         "User-agent": ["*"],
         "Disallow": ["/api/", "/g/*/history", "/g/*/verify"],
@@ -117,7 +117,7 @@ def test_messengers_and_search_engines_show_what_a_link_is(client: FlaskClient, 
 )
 def test_the_operator_can_be_reached(app: Flask, client: FlaskClient, contact: str, link: str) -> None:
     app.config["BYZANZ"] = settings(app.config["SQLALCHEMY_DATABASE_URI"], contact=contact)
-    found = lines(client, "/.well-known/security.txt")
+    found = lines_by_title(client, "/.well-known/security.txt")
     assert found["Contact"] == [link]
     assert found["Canonical"] == [f"{BASE}/.well-known/security.txt"]
     left = datetime.fromisoformat(found["Expires"][0]) - datetime.now(UTC)

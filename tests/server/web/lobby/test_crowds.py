@@ -347,7 +347,7 @@ def test_starting_and_leaving_for_ever_ends(client: FlaskClient, monkeypatch: py
 # ---- an owner's own links ----
 
 
-def asked(client: FlaskClient, still: time_machine.Traveller, hours: int = 24) -> None:
+def ask_hourly(client: FlaskClient, still: time_machine.Traveller, hours: int = 24) -> None:
     """Ask as a stranger for sign-in links to Alice's address, four times an hour."""
     for _ in range(hours):
         for _again in range(4):
@@ -359,10 +359,10 @@ def test_a_stranger_causes_few_sign_in_emails_a_day(
     client: FlaskClient, still: time_machine.Traveller
 ) -> None:
     begun(3)
-    asked(client, still)
+    ask_hourly(client, still)
     assert len(mails("signin", ALICE)) == login.LINKS_PER_DAY
     still.shift(HOUR)
-    asked(client, still, 1)
+    ask_hourly(client, still, 1)
     assert len(mails("signin", ALICE)) > login.LINKS_PER_DAY
 
 
@@ -375,12 +375,12 @@ def test_a_browser_that_was_signed_in_as_the_owner_gets_links_all_the_same(
     if signed_out:
         _action, fields = form(look(client, "/account"), do="end-all")
         client.post("/account/sessions", data=fields)
-    asked(app.test_client(), still, 12)
+    ask_hourly(app.test_client(), still, 12)
     before = len(mails("signin", ALICE))
     assert client.post("/sign-in", data={"address": ALICE.address}).status_code == 200
     assert len(mails("signin", ALICE)) == before + 1
     client.post("/sign-in", data={"address": BOB.address})
-    asked(app.test_client(), still, 1)
+    ask_hourly(app.test_client(), still, 1)
     assert len(mails("signin", ALICE)) == before + 1
 
 
@@ -388,7 +388,7 @@ def test_the_page_of_a_seat_leads_to_a_link_all_the_same(
     app: Flask, client: FlaskClient, still: time_machine.Traveller
 ) -> None:
     game = begun(3)
-    asked(client, still, 12)
+    ask_hourly(client, still, 12)
     before = len(mails("signin", ALICE))
     base = app.config["BYZANZ"].base_url
     page = look(client, "/sign-in", headers={"Referer": f"{base}/t/{game.tokens[0]}?played=3"})
@@ -412,7 +412,7 @@ def test_an_old_link_of_ones_own_brings_a_new_one_all_the_same(
     client: FlaskClient, still: time_machine.Traveller
 ) -> None:
     game = begun(3)
-    asked(client, still, 12)
+    ask_hourly(client, still, 12)
     revoke(game)
     client.post("/link", data={"token": game.tokens[0]})
     assert len(mails("fresh", ALICE)) == 1
@@ -424,7 +424,7 @@ def test_an_old_sign_in_link_of_ones_own_brings_a_new_one_all_the_same(
     begun(3)
     client.post("/sign-in", data={"address": ALICE.address})
     [mail] = mails("signin", ALICE)
-    asked(client, still, 12)
+    ask_hourly(client, still, 12)
     before = len(mails("signin", ALICE))
     client.post("/link", data={"token": sign_in_token(mail)})
     assert len(mails("signin", ALICE)) == before + 1

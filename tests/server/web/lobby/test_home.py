@@ -35,22 +35,22 @@ def changed(game_id: str, **values: Any) -> None:
             setattr(session.get_one(Game, game_id), name, value)
 
 
-def rows(page: Page, heading: str) -> list[Element]:
+def lines_under(page: Page, heading: str) -> list[Element]:
     """Return the rows of the list under a heading."""
     found = [part for part in page.root.iter("section") if part.get("aria-labelledby") == heading]
     return [row for part in found for row in part.iter("li")]
 
 
-def listed(page: Page, heading: str) -> list[tuple[str, str]]:
+def listed_games(page: Page, heading: str) -> list[tuple[str, str]]:
     """Return the name and the URL of each game of a list."""
     return [
         ("".join(next(row.iter("a")).itertext()), next(row.iter("a")).get("href", ""))
-        for row in rows(page, heading)
+        for row in lines_under(page, heading)
     ]
 
 
-def texts(page: Page, heading: str) -> list[str]:
-    return [" ".join("".join(row.itertext()).split()) for row in rows(page, heading)]
+def texts_under(page: Page, heading: str) -> list[str]:
+    return [" ".join("".join(row.itertext()).split()) for row in lines_under(page, heading)]
 
 
 @pytest.mark.empty_database
@@ -75,8 +75,8 @@ def test_own_games_lead_to_where_one_plays_those_to_move_first(client: FlaskClie
     ]
     sign_in(client, ALICE.address)
     page = look(client, "/")
-    assert listed(page, "mine") == expected
-    assert texts(page, "mine") == [
+    assert listed_games(page, "mine") == expected
+    assert texts_under(page, "mine") == [
         "Byzanz · Bob and Charlie Mine Make your move",
         "Byzanz · Bob and Charlie Bob invites you since Mon 9 Mar, 10:00 Invited Answer",
         "Byzanz · Bob and Charlie waiting for your confirmation Unconfirmed Confirm",
@@ -105,8 +105,13 @@ def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
         make(waits, seat, "pass")
     sign_in(client, ALICE.address)
     page = look(client, "/")
-    assert [name for name, _ in listed(page, "mine")] == ["sooner", "later", "stopped", "The Golden Horn"]
-    assert texts(page, "mine") == [
+    assert [name for name, _ in listed_games(page, "mine")] == [
+        "sooner",
+        "later",
+        "stopped",
+        "The Golden Horn",
+    ]
+    assert texts_under(page, "mine") == [
         "Byzanz · Bob and Charlie 21 h left (Tue 07:00) sooner Make your move",
         "Byzanz · Bob and Charlie 24 h left (Tue 10:00) later",
         "Byzanz · Bob and Charlie stopped",
@@ -114,11 +119,11 @@ def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
     ]
     assert page.text.find("Your turn 3") < page.text.find("stopped") < page.text.find("Waiting for others 1")
     start_clock("waits", 3, NOW)
-    assert "Daphne is next. 24 h left (Tue 10:00) The" in texts(look(client, "/"), "mine")[3]
+    assert "Daphne is next. 24 h left (Tue 10:00) The" in texts_under(look(client, "/"), "mine")[3]
     assert "/favicon-turn.svg" in page.html
     with engine.transaction() as session:
         session.query(Person).filter_by(email=ALICE.address).one().time_zone = "Asia/Tokyo"
-    assert "(Tue 16:00)" in texts(look(client, "/"), "mine")[0]
+    assert "(Tue 16:00)" in texts_under(look(client, "/"), "mine")[0]
 
 
 @pytest.mark.empty_database
@@ -181,7 +186,7 @@ def test_games_that_are_over_declined_or_not_yet_announced_are_not_listed(
         session.get_one(Seat, (declined, 1)).status = "declined"
     changed(cancelled, status="cancelled")
     sign_in(client, ALICE.address)
-    assert listed(look(client, "/"), "mine") == []
+    assert listed_games(look(client, "/"), "mine") == []
 
 
 @pytest.mark.empty_database
@@ -196,9 +201,9 @@ def test_the_latest_finished_games_are_listed_below(client: FlaskClient, table: 
             session.add(Standing(game_id=f"g{number}", seat=0, place=place, score=9, person_id=alice))
     expected = [(f"Game {number}", f"/g/g{number}") for number in (6, 5, 4)]
     page = look(client, "/")
-    assert listed(page, "finished") == expected
+    assert listed_games(page, "finished") == expected
     assert page.html.index("Open tables</a>") < page.html.index('id="finished"')
-    places = [re.search(r"(won|3rd place)?$", text) for text in texts(page, "finished")]
+    places = [re.search(r"(won|3rd place)?$", text) for text in texts_under(page, "finished")]
     assert [found and found[0] for found in places] == ["won", "", "3rd place"]
 
 
@@ -209,14 +214,14 @@ def test_a_game_without_a_live_link_leads_to_its_public_page(client: FlaskClient
         links.revoke(session, game.people[0], game.id, NOW)
         links.issue(session, LinkPurpose.SEAT, game.people[0], NOW, game.id, expires_at=NOW + 9 * DAY)
     sign_in(client, ALICE.address)
-    assert {address for _, address in listed(look(client, "/"), "mine")} == {
+    assert {address for _, address in listed_games(look(client, "/"), "mine")} == {
         "/g/game",
         "https://byzanz.test" + url(other, 0),
     }
     with engine.transaction() as session:
         fresh = [links.issue(session, LinkPurpose.SEAT, game.people[0], NOW, game.id) for _ in range(2)]
         newest = links.url(fresh[-1])
-    assert newest in {address for _, address in listed(look(client, "/"), "mine")}
+    assert newest in {address for _, address in listed_games(look(client, "/"), "mine")}
 
 
 def many_games(numbers: range) -> None:
@@ -267,9 +272,9 @@ def test_two_hundred_games_take_as_many_statements_as_four(client: FlaskClient) 
         assert page.html.count("many") >= 200
         assert len(many[path]) == len(few[path]), more(few[path], many[path])
     page = look(client, "/")
-    assert len(listed(page, "mine")) == 200
+    assert len(listed_games(page, "mine")) == 200
     assert page.text.count("Your turn 50 ") == 1
-    assert [text.endswith("Make your move") for text in texts(page, "mine")] == [True] + [False] * 199
+    assert [text.endswith("Make your move") for text in texts_under(page, "mine")] == [True] + [False] * 199
 
 
 def test_the_fullest_open_tables_and_the_newest_games_in_progress_are_listed(
@@ -288,21 +293,24 @@ def test_the_fullest_open_tables_and_the_newest_games_in_progress_are_listed(
     invitations.set_listed(host, False, NOW)
     create.create_game(wish(listed=True, free=1), NOW + 9 * DAY)  # nobody has confirmed it
     page = look(client, "/")
-    assert listed(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (0, 1)]
-    assert listed(page, "running") == [(f"Run {n}", f"/g/{run_ids[n]}") for n in (2, 1)]
-    assert "1 of 3 seats free 1 player invited 1 day per move" in texts(page, "open")[0]
-    assert re.fullmatch(r"Run 2 Byzanz · 3 players · running .+", texts(page, "running")[0])
+    assert listed_games(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (0, 1)]
+    assert listed_games(page, "running") == [(f"Run {n}", f"/g/{run_ids[n]}") for n in (2, 1)]
+    assert "1 of 3 seats free 1 player invited 1 day per move" in texts_under(page, "open")[0]
+    assert re.fullmatch(r"Run 2 Byzanz · 3 players · running .+", texts_under(page, "running")[0])
     known = client.application.test_client()
     sign_in(known, BOB.address)
-    assert "Byzanz · Alice, Theodora and " in texts(look(known, "/"), "running")[0]
+    assert "Byzanz · Alice, Theodora and " in texts_under(look(known, "/"), "running")[0]
     organising = client.application.test_client()
     sign_in(organising, ALICE.address)
-    assert [listed(look(organising, "/"), part) for part in ("open", "running")] == [[], []]  # all are theirs
+    assert [listed_games(look(organising, "/"), part) for part in ("open", "running")] == [
+        [],
+        [],
+    ]  # all are theirs
     changed(open_ids[0], quarantine=quoted("a fault"))
     changed(run_ids[2], status="over")
     page = look(client, "/")
-    assert [name for name, _ in listed(page, "open")] == ["Open 1", "Open 2"]
-    assert [name for name, _ in listed(page, "running")] == ["Run 1", "Run 0"]
+    assert [name for name, _ in listed_games(page, "open")] == ["Open 1", "Open 2"]
+    assert [name for name, _ in listed_games(page, "running")] == ["Run 1", "Run 0"]
     assert not {full, private} & set(page.html.split('"'))
 
 
@@ -350,7 +358,7 @@ def test_the_organiser_sees_the_newest_mail_of_this_game_to_each_guest(client: F
             mail.status = "sent" if mail.game_id == game_id else "failed"
         for mail in session.query(Mail).filter_by(kind="nudge"):
             mail.status = "failed"
-    shown = [text.partition("Change")[0].strip() for text in texts(look(client, f"/o/{host}"), "seats")]
+    shown = [text.partition("Change")[0].strip() for text in texts_under(look(client, f"/o/{host}"), "seats")]
     shown = [text.partition(" since ")[0] for text in shown]
     assert shown == ["Alice seated new here", "Bob email rejected", "Charlie invited"]
 

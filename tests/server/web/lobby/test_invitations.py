@@ -378,7 +378,7 @@ def test_a_name_typed_for_a_free_seat_is_the_account_s_if_it_has_none(client: Fl
 
 def test_invitations_come_from_the_organisers_name_at_the_table(bare: FlaskClient) -> None:
     game_id, _host = invited(NOW)
-    named(ALICE, "Alice Smith")
+    rename_person(ALICE, "Alice Smith")
     page = look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").text
     told = [text_of(mail) for mail in send_waiting(NOW) if mail["To"].addresses[0].addr_spec == BOB.address]
     assert told
@@ -387,7 +387,7 @@ def test_invitations_come_from_the_organisers_name_at_the_table(bare: FlaskClien
         assert "Smith" not in text
 
 
-def named(guest: Guest, name: str) -> None:
+def rename_person(guest: Guest, name: str) -> None:
     """Give somebody's account a name of its own."""
     with engine.transaction() as session:
         session.scalars(select(Person).where(Person.email == guest.address)).one().name = name

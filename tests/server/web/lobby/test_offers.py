@@ -44,7 +44,7 @@ def texts_to(sent: list[EmailMessage], address: str) -> list[str]:
     return [text_of(each) for each in sent if address in str(each["To"])]
 
 
-def line(page: Page, seq: str) -> str:
+def line_of(page: Page, seq: str) -> str:
     """Return the line of an entry in a log."""
     return "".join(next(item for item in page.root.iter("li") if item.get("id") == f"e{seq}").itertext())
 
@@ -232,7 +232,7 @@ def test_the_log_keeps_apart_who_left_and_who_took_over(client: FlaskClient, tab
         assert not re.search(
             "You leave|You pass|Zoe leaves|Zoe passes|You ran out of time", page.text + log.text
         )
-        left = next(int(seq) for seq in re.findall(r'id="e(\d+)"', log.html) if "leaves" in line(log, seq))
+        left = next(int(seq) for seq in re.findall(r'id="e(\d+)"', log.html) if "leaves" in line_of(log, seq))
         assert (
             "Former player leaves the game."
             in look(client, f"{path}/history?at={left}").text.partition("All entries")[0]

@@ -14,16 +14,22 @@ from server.lobby.open_tables import Wanted
 from server.store import engine, links
 from server.store.models import Block, Game, LinkPurpose, Reliability, Wish
 from tests.conftest import NOW
-from tests.support.lobby import ALICE, BOB, CHARLIE, DAPHNE, everything, invited, known, person, token
+from tests.support.lobby import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    DAPHNE,
+    everything,
+    invited,
+    known,
+    open_table,
+    person,
+    token,
+)
 from tests.support.pages import form, look, read, send, sign_in
 
 DAY = timedelta(days=1)
 INJECTED = "<b>\"&'</b>"
-
-
-def opened(name: str, **more: Any) -> str:
-    """Open a table of Alice's with Bob invited and one free seat; return its id."""
-    return invited(NOW, **{"name": name, "players": (BOB,), "free": 1, "listed": True} | more)[0]
 
 
 @pytest.fixture
@@ -35,7 +41,7 @@ def daphne(client: FlaskClient) -> int:
 
 
 def test_a_visitor_sees_tables_without_names(client: FlaskClient) -> None:
-    game_id = opened("The Horn", asks=95)
+    game_id = open_table("The Horn", asks=95)
     page = look(client, "/tables")
     assert f"/join/{game_id}" in page.html
     assert "1 of 3 seats free 1 player invited 1 day per move" in page.text
@@ -45,7 +51,7 @@ def test_a_visitor_sees_tables_without_names(client: FlaskClient) -> None:
 
 
 def test_a_signed_in_reader_sees_who_is_seated_and_how_they_answer(client: FlaskClient, daphne: int) -> None:
-    opened("The Horn", bots=("greedy",), players=())
+    open_table("The Horn", bots=("greedy",), players=())
     assert daphne
     alice = _alice()
     with engine.transaction() as session:
@@ -60,7 +66,7 @@ def _alice() -> int:
 
 
 def test_a_block_hides_a_table(client: FlaskClient, daphne: int) -> None:
-    game_id = opened("The Horn")
+    game_id = open_table("The Horn")
     with engine.transaction() as session:
         host = session.get_one(Game, game_id).organiser_id
         assert host is not None
@@ -71,13 +77,13 @@ def test_a_block_hides_a_table(client: FlaskClient, daphne: int) -> None:
 
 
 def test_a_readers_own_tables_are_not_offered_to_them(client: FlaskClient) -> None:
-    own = opened("Their own", organiser=DAPHNE, players=(BOB,))
-    invited_to = opened("Invited", players=(DAPHNE,))
-    joined = opened("Joined", free=2)
+    own = open_table("Their own", organiser=DAPHNE, players=(BOB,))
+    invited_to = open_table("Invited", players=(DAPHNE,))
+    joined = open_table("Joined", free=2)
     invitations.take_free_seat(joined, known(DAPHNE, NOW), "Daphne", "", NOW)
-    declined = opened("Declined", players=(DAPHNE,), free=1)
+    declined = open_table("Declined", players=(DAPHNE,), free=1)
     invitations.decline(token("invite", DAPHNE, declined, NOW), NOW)
-    other = opened("Other")
+    other = open_table("Other")
     sign_in(client, DAPHNE.address)
     for path in ("/tables", "/"):
         page = look(client, path).html
@@ -89,8 +95,8 @@ def test_a_readers_own_tables_are_not_offered_to_them(client: FlaskClient) -> No
 
 
 def test_the_filter_is_a_plain_form(client: FlaskClient) -> None:
-    opened("Byzanz here")
-    opened("Empire here", slug="empire", players=())
+    open_table("Byzanz here")
+    open_table("Empire here", slug="empire", players=())
     page = look(client, "/tables?game=empire&size=&pace=3600&language=&free=1")
     assert ("Empire here" in page.text, "Byzanz here" in page.text) == (True, False)
     for chosen in ('value="empire" selected', 'value="3600" selected', 'value="1" selected'):
@@ -106,7 +112,7 @@ def test_the_filter_is_a_plain_form(client: FlaskClient) -> None:
 
 
 def test_the_folded_filter_names_all_that_is_chosen(client: FlaskClient) -> None:
-    opened("The Horn")
+    open_table("The Horn")
     page = look(client, "/tables?game=byzanz&size=3&free=1&pace=86400&language=en")
     assert (
         "More filters: Byzanz, 3 players, at least 1 seat free, at least 1 day per move, English" in page.text
@@ -115,7 +121,7 @@ def test_the_folded_filter_names_all_that_is_chosen(client: FlaskClient) -> None
 
 
 def test_no_list_has_a_table_of_ones_own(client: FlaskClient, daphne: int) -> None:
-    opened("The Horn")
+    open_table("The Horn")
     assert "Take a seat : The Horn" in look(client, "/tables").text
     assert daphne
     sign_in(client, ALICE.address)
@@ -126,7 +132,7 @@ def test_no_list_has_a_table_of_ones_own(client: FlaskClient, daphne: int) -> No
 
 
 def test_a_visitor_sees_how_many_bots_are_seated(client: FlaskClient) -> None:
-    opened("The Horn", bots=("greedy", "greedy"), players=())
+    open_table("The Horn", bots=("greedy", "greedy"), players=())
     assert "Seated: a player (new here), 2 bots Take a seat" in look(client, "/tables").text
     german = look(client, "/tables", headers={"Accept-Language": "de"}).text
     assert "Am Tisch: jemand (neu hier), 2 Bots Platz nehmen" in german
@@ -148,7 +154,7 @@ def test_what_is_typed_into_the_address_is_escaped(client: FlaskClient) -> None:
 def test_pages_keep_the_filter(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_tables.open_tables, "__defaults__", (1, 2))
     for number in range(5):
-        opened(f"Table {number}")
+        open_table(f"Table {number}")
     first = look(client, "/tables?game=byzanz")
     assert 'href="/tables?game=byzanz&amp;page=2"' in first.html
     second = look(client, "/tables?game=byzanz&page=2")
@@ -162,13 +168,13 @@ def test_pages_keep_the_filter(client: FlaskClient, monkeypatch: pytest.MonkeyPa
 def test_the_home_page_leads_there(client: FlaskClient, daphne: int) -> None:
     assert daphne
     assert 'href="/tables"' in look(client, "/").html
-    opened("The Horn")
+    open_table("The Horn")
     assert 'href="/tables"' in look(client.application.test_client(), "/").html
 
 
 def test_the_api_lists_the_same(client: FlaskClient) -> None:
-    game_id = opened("The Horn", asks=90)
-    opened("Other", slug="empire", players=())
+    game_id = open_table("The Horn", asks=90)
+    open_table("Other", slug="empire", players=())
     found = client.get("/api/v1/tables?game=byzanz").json
     assert found is not None
     (table,) = found["tables"]
@@ -249,7 +255,7 @@ def test_the_form_says_what_is_asked_of_newcomers(client: FlaskClient) -> None:
 
 def test_a_refused_joiner_is_told_what_is_asked_and_nothing_more(client: FlaskClient, daphne: int) -> None:
     assert daphne
-    game_id = opened("The Horn", asks=98)
+    game_id = open_table("The Horn", asks=98)
     page = look(client, f"/join/{game_id}")
     assert "Players who join must have answered at least 98% of their decisions in time." in page.text
     refused = read(send(client, f"/join/{game_id}"))

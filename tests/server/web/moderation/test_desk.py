@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from sqlalchemy import event, select
 from byzanz import games
 from server import play
 from server.mail.text import quoted
-from server.store import engine, outbox, people
+from server.store import engine, people
 from server.store.models import Game, Person, Seat
 from server.web.moderation import desk
 from tests.conftest import NOW, Table
@@ -46,7 +47,7 @@ def site(table: Begin) -> Town:
     return troubled(table, NOW)
 
 
-def parts(page: Page) -> dict[str, list[Element]]:
+def sections(page: Page) -> dict[str, list[Element]]:
     """Return the cases of each part of the desk, by the id of the part."""
     found = {}
     for section in page.root.iter("section"):
@@ -65,7 +66,7 @@ def by_game(page: Page, part: str = "attention") -> list[tuple[str, list[Element
                 link = heading.find("a")
                 key = link.get("href", "") if link is not None else ""
                 assert key not in found
-                found[key] = (said(heading), list(item.iterfind("ul/li")))
+                found[key] = (text_of_case(heading), list(item.iterfind("ul/li")))
     return list(found.values())
 
 
@@ -91,7 +92,7 @@ KINDS = {
 """The kind of issue, as the search names it, of each tag but the alerts'."""
 
 
-def said(case: Element) -> str:
+def text_of_case(case: Element) -> str:
     """Return the text of a case, with whitespace collapsed."""
     return " ".join(" ".join(case.itertext()).split())
 
@@ -152,7 +153,9 @@ def test_the_desk_tells_each_trouble_with_the_way_to_what_helps(mia: FlaskClient
     cases = told(page)
     for tag, game, sentence, acts in TOLD:
         (case,) = [
-            case for at, case in cases[tag] if sentence in said(case) and at == f"The table {game} Byzanz"
+            case
+            for at, case in cases[tag]
+            if sentence in text_of_case(case) and at == f"The table {game} Byzanz"
         ]
         links = [link.get("href", "") for link in case.iter("a")]
         assert all(link.startswith(f"/m/{game}?") for link in links)
@@ -182,13 +185,13 @@ def test_what_is_due_soon_stands_with_what_else_is_wrong_with_its_game(mia: Flas
 @pytest.mark.usefixtures("site")
 def test_what_takes_something_away_from_players_looks_like_it(mia: FlaskClient) -> None:
     links = [link for link in look(mia, "/m/").root.iter("a") if "?do=" in link.get("href", "")]
-    grave = {act(link) for link in links if "danger" in link.get("class", "").split()}
-    harmless = {act(link) for link in links if "danger" not in link.get("class", "").split()}
+    grave = {act_of(link) for link in links if "danger" in link.get("class", "").split()}
+    harmless = {act_of(link) for link in links if "danger" not in link.get("class", "").split()}
     assert grave == {"void", "replace"}
     assert harmless == {"extend", "remail", "resume", "note"}
 
 
-def act(link: Element) -> str:
+def act_of(link: Element) -> str:
     """Return the act that a link leads to."""
     return str(re.findall(r"do=(\w+)", link.get("href", ""))[0])
 
@@ -225,7 +228,7 @@ def test_an_empty_desk_says_that_all_is_well(mia: FlaskClient) -> None:
     page = look(mia, "/m/")
     assert page.text.count("Nothing here. All is well.") == 1
     assert "Needs attention 0" in page.text
-    assert parts(page)["attention"] == []
+    assert sections(page)["attention"] == []
 
 
 @pytest.mark.empty_database  # the whole desk is counted
@@ -256,7 +259,7 @@ def test_an_invitation_that_came_back_is_told_too(mia: FlaskClient) -> None:
     with engine.transaction() as session:
         people.get_or_create(session, "bob@example.org", "Bob", NOW).unreachable = quoted("550 no")
     ((_at, case),) = told(look(mia, "/m/"))["Unreachable"]
-    assert "Email to Bob is failing: it rejects the address. 550 no" in said(case)
+    assert "Email to Bob is failing: it rejects the address. 550 no" in text_of_case(case)
     assert list(case.iter("a")) == []  # what helps is its organiser's
 
 
@@ -312,7 +315,7 @@ def test_games_come_page_by_page_each_once(
 
 
 @contextmanager
-def counted() -> Iterator[list[str]]:
+def counted_rows() -> Iterator[list[str]]:
     """Collect the statements that reach the database within the block."""
     seen: list[str] = []
 
@@ -328,7 +331,7 @@ def counted() -> Iterator[list[str]]:
 
 def asked_for(mia: FlaskClient, path: str) -> int:
     """Return how many statements a page takes."""
-    with counted() as seen:
+    with counted_rows() as seen:
         assert look(mia, path).status == 200
     return len(seen)
 
@@ -383,7 +386,7 @@ def test_deeds_are_told_by_moderator_and_by_game(mia: FlaskClient, table: Begin)
     play.moderate(two.id, "!note", reason="Be kind <b>", person_id=max_id, now=NOW)
     play.moderate(two.id, "!look 1", reason="A complaint", person_id=mia_id, now=NOW + timedelta(hours=1))
     page = look(mia, "/m/deeds")
-    listed = [said(item) for item in page.root.iter("li") if "entry" in said(item)]
+    listed = [text_of_case(item) for item in page.root.iter("li") if "entry" in text_of_case(item)]
     found = [text for text in listed if "The Busy Bazaar" not in text]
     assert [re.sub(r" (one|two) ", " ", text) for text in found] == [
         "The other table A moderator views Bob’s hand. viewed A complaint "
@@ -422,7 +425,7 @@ def test_deeds_come_page_by_page(mia: FlaskClient, table: Begin, monkeypatch: py
 
 def mails_shown(page: Page, part: str) -> list[str]:
     """Return the lines of a list of emails."""
-    return [said(case) for case in parts(page)[part]]
+    return [text_of_case(case) for case in sections(page)[part]]
 
 
 def test_a_game_shows_what_went_out_and_what_came_in(mia: FlaskClient, site: Town) -> None:
@@ -553,4 +556,4 @@ def test_every_text_of_moderators_can_be_translated(
 
 @pytest.mark.usefixtures("mia", "site")
 def test_mails_of_acts_carry_nothing_of_the_desk() -> None:
-    assert all(outbox.details(mail).keys() <= {"reason"} for mail in mails("act"))
+    assert all(json.loads(mail.details).keys() <= {"reason"} for mail in mails("act"))

@@ -20,9 +20,9 @@ from server.play.powers import Asker, Conflict, Unwarned
 from server.store import engine, log
 from server.store.models import Alert, BrowserSession, Game, Link, ModeratorAction, Person, Seat, Tenure, Word
 from tests.conftest import NOW, Table
-from tests.support.games import appoint, outsider
+from tests.support.games import appoint, change, outsider, row
 from tests.support.lobby import everything
-from tests.support.mails import change, row, send_waiting, text_of
+from tests.support.mails import send_waiting, text_of
 from tests.support.pages import fields, form, look, send, sign_in
 from tests.support.talk import word_id
 

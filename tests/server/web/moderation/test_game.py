@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -13,7 +14,7 @@ from server import play
 from server.errors import Paused
 from server.mail.text import quoted
 from server.play import positions
-from server.store import alerts, engine, links, log, outbox, people
+from server.store import alerts, engine, links, log, people
 from server.store.models import Game, Mail, ModeratorAction, Person, Seat, Turn
 from server.web.game import history
 from server.web.moderation import desk
@@ -621,7 +622,7 @@ def test_the_mail_of_an_act_knows_its_entry(mia: FlaskClient, table: Begin) -> N
     game = table(3)
     do(mia, game.id, "pause", {"reason": "a wedding"})
     assert {mail.seq for mail in mails("act")} == {2}
-    assert outbox.details(mails("act")[0]) == {}
+    assert json.loads(mails("act")[0].details) == {}
     later = NOW + timedelta(hours=1)
     with pytest.raises(Paused):
         play.submit(game.id, 0, "pass", seen=1, request_id="a", now=later)

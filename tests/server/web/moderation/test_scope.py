@@ -32,16 +32,16 @@ def mia(client: FlaskClient) -> FlaskClient:
     return client
 
 
-def act(game_id: str, text: str) -> int:
+def moderate_as_mia(game_id: str, text: str) -> int:
     return play.moderate(game_id, text, reason="a complaint", person_id=make_moderator(MIA, NOW), now=NOW)
 
 
 def test_a_look_opens_its_own_game_and_nothing_but_a_look_does(mia: FlaskClient, table: Begin) -> None:
     one, two = table(3, "one"), table(3, "two")
     make(two, 0, "pass")
-    first, note = act(one.id, "!look 1"), act(one.id, "!note")
-    act(two.id, "!note")
-    second = act(one.id, "!look all")
+    first, note = moderate_as_mia(one.id, "!look 1"), moderate_as_mia(one.id, "!note")
+    moderate_as_mia(two.id, "!note")
+    second = moderate_as_mia(one.id, "!look all")
     assert [mia.get(f"/m/one/look/{seq}").status_code for seq in (first, note, second)] == [200, 404, 200]
     assert [mia.get(f"/m/two/look/{seq}").status_code for seq in (first, note, second)] == [404] * 3
     page = look(mia, "/m/one")
@@ -53,7 +53,7 @@ def test_a_look_opens_its_own_game_and_nothing_but_a_look_does(mia: FlaskClient,
 def test_a_look_shows_the_moment_asked_for_and_else_its_own(mia: FlaskClient, table: Begin) -> None:
     one = table(3, "one")
     make(one, 0, "pass")
-    seq = act(one.id, "!look 1")
+    seq = moderate_as_mia(one.id, "!look 1")
     make(one, 1, "pass")
     for query, shown in (
         ("", seq),
@@ -273,7 +273,7 @@ def test_there_is_a_next_page_only_if_something_is_on_it(
 ) -> None:
     monkeypatch.setattr(desk, "PAGE_SIZE", 3)
     for number in range(count):
-        act(table(3, f"g{number}").id, "!note")
+        moderate_as_mia(table(3, f"g{number}").id, "!note")
     for path in ("/m/games", "/m/deeds"):
         further = [item for item in look(mia, path).root.iter("a") if item.get("rel") == "next"]
         assert len(further) == (count > 3)
@@ -365,7 +365,7 @@ def test_a_form_that_cannot_be_read_says_which_word_is_wrong(mia: FlaskClient, t
 # ---- the search and the list of actions ----
 
 
-def found(**filters: str) -> list[str]:
+def found_games(**filters: str) -> list[str]:
     with engine.reading() as session:
         query = desk._search(**{"q": "", "status": "", "kind": ""} | filters)
         return [game_.id for game_ in session.scalars(query)]
@@ -378,7 +378,7 @@ def test_the_search_finds_by_each_word_alone_and_by_all_filters_together(table: 
     table(6, "third", NOW + 2 * HOUR)
     change(Game, "first", name="Blue 100%", status="over")
     change(Seat, ("second", 1), stored_name="Zoe")
-    assert found() == ["third", "second", "first"]
+    assert found_games() == ["third", "second", "first"]
     for word, games in (
         ("SECOND", ["second"]),
         ("secon", []),
@@ -391,18 +391,18 @@ def test_the_search_finds_by_each_word_alone_and_by_all_filters_together(table: 
         ("alice@example", ["third", "second", "first"]),
         ("nobody", []),
     ):
-        assert found(q=word) == games, word
-    assert found(status="over") == ["first"]
-    assert found(status="running", kind="byzanz") == ["third"]
-    assert found(kind="byzantium") == ["second"]
-    assert found(q="alice", status="running", kind="byzantium") == ["second"]
-    assert found(status="aside") == []
+        assert found_games(q=word) == games, word
+    assert found_games(status="over") == ["first"]
+    assert found_games(status="running", kind="byzanz") == ["third"]
+    assert found_games(kind="byzantium") == ["second"]
+    assert found_games(q="alice", status="running", kind="byzantium") == ["second"]
+    assert found_games(status="aside") == []
 
 
 def test_the_organiser_is_found_who_has_no_seat(table: Begin) -> None:
     table(3, "first")
     change(Game, "first", organiser_id=make_moderator(MIA, NOW))
-    assert found(q=MIA) == ["first"]
+    assert found_games(q=MIA) == ["first"]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from server.store import engine, log, people
 from server.store.engine import utc_now
 from server.store.models import Game, Person
 from tests.conftest import NOW, Table
-from tests.support.games import appoint, outsider
-from tests.support.mails import change, row
+from tests.support.games import appoint, change, loaded, outsider, row
 from tests.support.pages import form, look, send, sign_in
 from tests.support.talk import word_id
 
@@ -115,9 +114,10 @@ def test_a_word_is_hidden_from_the_page_of_the_look(mia: FlaskClient, game: Tabl
     assert "Rude words" in page.text
     assert "Hidden: be kind" in page.text
     with engine.reading() as session:
-        assert [
-            said.text for said in talk.words(session, session.get_one(Game, game.id), game.people[0])
-        ] == ["First <words>", ""]
+        assert [said.text for said in talk.words(session, loaded(session, game.id).game, game.people[0])] == [
+            "First <words>",
+            "",
+        ]
 
 
 def test_talk_is_closed_and_opened(mia: FlaskClient, game: Table) -> None:

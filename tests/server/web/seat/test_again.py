@@ -18,9 +18,8 @@ from server.store import engine, links
 from server.store.models import Game, GameSettings, LinkPurpose, Mail, Seat
 from tests.conftest import NOW, Table
 from tests.support import pages
-from tests.support.games import url
+from tests.support.games import change, url
 from tests.support.lobby import any_settings, block, ended, everything, game_of, moderator, seats_of, set_game
-from tests.support.mails import change
 from tests.support.pages import Page, form, log_in, look, read, without_ids
 
 Begin = Callable[..., Table]
@@ -221,7 +220,7 @@ def test_the_home_page_of_organisers_lists_the_invitation_in_their_name(
 # ---- not everybody ----
 
 
-def missing(client: FlaskClient, game: Table, seat: int = 0) -> Page:
+def page_of_missing(client: FlaskClient, game: Table, seat: int = 0) -> Page:
     """Press the button where somebody is missing; return the form."""
     place = press(client, url(game, seat))
     assert place.endswith(f"{url(game, seat)}/again")
@@ -236,7 +235,7 @@ def posted(page: Page) -> dict[str, str]:
 def test_the_form_is_filled_with_the_others_and_shows_no_address(client: FlaskClient, table: Begin) -> None:
     game = ended(table, 4, allowance=5 * 3600, bank=7, days_off="67", listed=True, keep_going=True)
     change(Seat, (game.id, 1), left=True)
-    page = missing(client, game)
+    page = page_of_missing(client, game)
     assert "Not everyone from the last game can be invited again." in page.text
     assert "@example.org" not in page.html.replace("ann@example.org", "")
     filled = posted(page)
@@ -263,20 +262,20 @@ def test_the_form_is_filled_with_the_others_and_shows_no_address(client: FlaskCl
 def test_nobody_can_tell_why_somebody_is_missing(client: FlaskClient, table: Begin, why: str) -> None:
     game = ended(table, 3)
     change(Seat, (game.id, 1), left=True)
-    left = without_ids(missing(client, game).html)
+    left = without_ids(page_of_missing(client, game).html)
     change(Seat, (game.id, 1), left=False)
     match why:
         case "refuses":
             subscriptions.refuse_invitations(game.people[1], True)
         case "blocked":
             block(game.people[0], game.people[1])
-    assert without_ids(missing(client, game).html) == left
+    assert without_ids(page_of_missing(client, game).html) == left
 
 
 def test_the_form_invites_those_chosen_and_nobody_else(client: FlaskClient, table: Begin) -> None:
     game = ended(table, 5)
     block(game.people[0], game.people[1])
-    filled = posted(missing(client, game)) | {
+    filled = posted(page_of_missing(client, game)) | {
         "same_1": "@",  # no page offers it
         "same_3": "",
         "friend_1": "Zoe",
@@ -296,7 +295,7 @@ def test_the_form_invites_those_chosen_and_nobody_else(client: FlaskClient, tabl
 def test_a_refused_form_still_knows_the_others(client: FlaskClient, table: Begin) -> None:
     game = ended(table, 4)
     change(Seat, (game.id, 1), left=True)
-    filled = posted(missing(client, game)) | {"title": "", "same_3": ""}
+    filled = posted(page_of_missing(client, game)) | {"title": "", "same_3": ""}
     answer = client.post("/new", data=filled)
     assert answer.status_code == 422
     again = posted(read(answer))

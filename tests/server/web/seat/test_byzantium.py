@@ -18,11 +18,10 @@ from flask.testing import FlaskClient
 from byzanz import games
 from byzanz.games.byzantium.state import SLOTS
 from byzanz.rules import PUBLIC, Viewer
-from server.mail.outgoing import deliver
 from tests.conftest import NAMES, NOW
 from tests.support.byzantium_positions import go_on, legal, moments
 from tests.support.games import asked, count_entries, make, position, url
-from tests.support.mail_servers import FakeMailer
+from tests.support.mails import send_waiting
 from tests.support.pages import Page, assert_sound, forgotten, look, press, read
 from tests.support.sample_mails import with_replies
 
@@ -177,13 +176,6 @@ def test_a_whole_game_is_played_with_forms_alone(client: FlaskClient, cross: Any
     assert names == sorted(names, key=scores.__getitem__)
 
 
-def mails() -> list[EmailMessage]:
-    fake_mailer = FakeMailer()
-    while deliver.deliver(NOW + timedelta(days=2), fake_mailer, steady=lambda: 0.0):
-        pass
-    return fake_mailer.sent
-
-
 NUMBERS = {slot: str(number) for number, slot in enumerate(SLOTS, 1)}
 """The numbers that emails give the places."""
 
@@ -193,7 +185,7 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any, app: 
     game = cross(3)
     go_on(game, 7, random.Random(5))
     seat = asked(game)
-    [message] = [each for each in mails() if NAMES[seat] in each["To"]]
+    [message] = [each for each in send_waiting(NOW + timedelta(days=2)) if NAMES[seat] in each["To"]]
     text, html = (part(message, kind) for kind in ("plain", "html"))
     places: dict[str, list[str]] = {}
     for move in legal(game, seat):
@@ -220,7 +212,7 @@ def test_the_reply_that_an_email_shows_is_read_as_the_move_of_its_link(cross: An
     with_replies(app)
     game = cross(3)
     go_on(game, 7, random.Random(5))
-    [message] = [each for each in mails() if NAMES[asked(game)] in each["To"]]
+    [message] = [each for each in send_waiting(NOW + timedelta(days=2)) if NAMES[asked(game)] in each["To"]]
     rules, text = position(game.id).rules, part(message, "plain")
     shown = re.findall(r"\?move=put\+(\w+)\+on\+(\w+)\S*\n  or reply: (.+)\n", text)
     assert len(shown) == 3
@@ -234,7 +226,7 @@ def test_the_cross_is_drawn_in_the_mail(cross: Any, app: Flask):
     game = cross(3)
     go_on(game, 11, random.Random(5))
     seat = asked(game)
-    [message] = [each for each in mails() if NAMES[seat] in each["To"]]
+    [message] = [each for each in send_waiting(NOW + timedelta(days=2)) if NAMES[seat] in each["To"]]
     view, free = position(game.id).view(seat), {move.split()[3] for move in legal(game, seat)}
     cards = {place.card: place for place in view.places if place.card}
     rows = part(message, "plain").partition("- Round 1 of 3")[2].partition("East: ")[0].splitlines()

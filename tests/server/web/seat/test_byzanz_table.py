@@ -38,7 +38,7 @@ def bid(game: Table, seat: int) -> str:
     return str(move).partition(" ")[2]
 
 
-def row(page: Page, name: str) -> Element:
+def row_of(page: Page, name: str) -> Element:
     """Return the row of a player."""
     return next(row for row in page.root.iter("tr") if "".join(row.find("th").itertext()).startswith(name))  # type: ignore[union-attr]
 
@@ -52,8 +52,8 @@ def test_the_newest_bid_is_marked_with_the_initial_of_its_player(client: FlaskCl
     bid(game, 1)
     third = look(client, url(game, 2))
     assert [mark[-1] for mark in marks(third)] == ["B"]
-    assert "marked" in "".join(item.get("class") or "" for item in row(third, "Bob").iter())
-    assert "marked" not in "".join(item.get("class") or "" for item in row(third, "Alice").iter())
+    assert "marked" in "".join(item.get("class") or "" for item in row_of(third, "Bob").iter())
+    assert "marked" not in "".join(item.get("class") or "" for item in row_of(third, "Alice").iter())
 
 
 def test_the_tax_is_marked_in_the_market_and_the_lot_card_at_its_winner(client: FlaskClient, table: Any):
@@ -70,7 +70,7 @@ def test_the_tax_is_marked_in_the_market_and_the_lot_card_at_its_winner(client: 
     assert "".join(market.itertext()) == tax.args[0].lstrip("abcdefghijklmnopqrstuvwxyz")
     size = now.view(0).lot_card
     assert f"won the lot of {size}won lot of {size}{name}" in marks(page)
-    (medal,) = row(page, ("Alice", "Bob", "Charlie")[winner]).iter("b")
+    (medal,) = row_of(page, ("Alice", "Bob", "Charlie")[winner]).iter("b")
     assert (medal.get("class"), medal.text) == ("medal", str(size))
 
 
@@ -88,7 +88,7 @@ def test_what_was_sold_since_stands_beside_the_profit(client: FlaskClient, table
     before, profit = now.view(0).profits[sale[0]], position(game.id).view(0).profits[sale[0]]
     page = look(client, url(game, (sale[0] + 1) % 3))
     name = ("Alice", "Bob", "Charlie")[sale[0]]
-    assert "".join(row(page, name).findall("td")[-1].itertext()) == f"+{profit - before} {profit}"
+    assert "".join(row_of(page, name).findall("td")[-1].itertext()) == f"+{profit - before} {profit}"
 
 
 def test_all_who_have_passed_since_are_marked(client: FlaskClient, table: Any):
@@ -139,8 +139,10 @@ def test_once_the_lots_are_won_nobody_is_marked_as_a_winner_and_the_next_has_a_t
     page = look(client, f"{url(game, seat)}/history")
     assert "won the lot of" not in "".join("".join(each.itertext()) for each in page.root.iter("tbody"))
     awaited = ("Alice", "Bob", "Charlie")[asked(game)]
-    assert "to move" in " ".join(row(page, awaited).itertext())
-    assert "to move" in " ".join(row(look(client, f"{url(game, asked(game))}/history"), awaited).itertext())
+    assert "to move" in " ".join(row_of(page, awaited).itertext())
+    assert "to move" in " ".join(
+        row_of(look(client, f"{url(game, asked(game))}/history"), awaited).itertext()
+    )
 
 
 def test_a_history_marks_only_the_chosen_entry(client: FlaskClient, table: Any):
@@ -192,7 +194,7 @@ def test_each_kind_of_card_of_a_lot_is_a_choice_of_tax_and_the_price_is_told(cli
         f"You won it for {paid}. Pay one card to the market; you keep the other {len(view.lot) - 1}."
         in page.text
     )
-    said = {name: row(page, name).findall("td")[0] for name in ("Alice", "Bob", "Charlie")}
+    said = {name: row_of(page, name).findall("td")[0] for name in ("Alice", "Bob", "Charlie")}
     assert ["".join(cell.itertext()).strip() for cell in said.values()].count("passed") == 2
     assert "".join(said[("Alice", "Bob", "Charlie")[winner]].itertext()) == str(paid)
 
@@ -200,9 +202,11 @@ def test_each_kind_of_card_of_a_lot_is_a_choice_of_tax_and_the_price_is_told(cli
 def test_who_is_to_move_is_said_where_their_bid_would_be(client: FlaskClient, table: Any):
     game = table(4)
     seat = asked(game)
-    said = [item.text for item in row(look(client, url(game, seat + 1)), "Alice").iter("span") if item.text]
+    said = [
+        item.text for item in row_of(look(client, url(game, seat + 1)), "Alice").iter("span") if item.text
+    ]
     assert said.count("to move") == 1
-    own = [item.text for item in row(look(client, url(game, seat)), "Alice").iter("span") if item.text]
+    own = [item.text for item in row_of(look(client, url(game, seat)), "Alice").iter("span") if item.text]
     assert "to move" not in own  # the page asks them
 
 

@@ -38,7 +38,7 @@ ID = re.compile(r'"request_id" value="[^"]+"')
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def begun(table: Any, game_id: str = "e1") -> Table:
+def begin_empire(table: Any, game_id: str = "e1") -> Table:
     """Start a game of Empire between Alice, the first Emperor, and Bob."""
     game: Table = table(2, game_id, slug="empire")
     return game
@@ -46,11 +46,11 @@ def begun(table: Any, game_id: str = "e1") -> Table:
 
 def brought(table: Any, kind: str) -> tuple[Table, int]:
     """Return a game with this question open, and the seat to move."""
-    game = begun(table, f"e-{kind}")
+    game = begin_empire(table, f"e-{kind}")
     return game, advance(game, kind, KINDS[kind])
 
 
-def moves(game: Table, seat: int, of: str = "moves") -> list[str]:
+def legal_moves(game: Table, seat: int, of: str = "moves") -> list[str]:
     """Return the legal moves of a seat, also out of turn."""
     now = position(game.id)
     return [str(move) for move in getattr(now.rules, of)(now.state, seat)]
@@ -75,7 +75,7 @@ def test_every_listed_move_has_a_way_on_the_page(client: FlaskClient, table: Any
     page = look(client, url(game, seat))
     exact = {value for name, value in page.form("play").buttons if name == "move"}
     verbs = {value for name, value in page.form("play").buttons if name == "verb"}
-    listed = moves(game, seat)
+    listed = legal_moves(game, seat)
     assert exact <= set(listed)
     assert verbs <= {move.split()[0] for move in listed}
     for move in listed:
@@ -88,7 +88,7 @@ def test_every_listed_move_has_a_way_on_the_page(client: FlaskClient, table: Any
 
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_a_redraw_of_ticked_cards(client: FlaskClient, table: Any, count: int):
-    game = begun(table)
+    game = begin_empire(table)
     page = look(client, url(game, FOE))
     thrown = page.form("play").boxes[-count:] if count else []
     how = ("verb", "redraw", thrown) if count else ("move", "redraw", None)
@@ -123,7 +123,7 @@ def test_an_answer_to_open_melds_says_what_it_changes(client: FlaskClient, table
     page = look(client, url(game, seat))
     view = position(game.id).view(seat)
     before = view.melds[view.foe].force
-    answer = next(move for move in moves(game, seat) if move != "decline")
+    answer = next(move for move in legal_moves(game, seat) if move != "decline")
     button = next(b for b in page.root.iter("button") if b.get("value") == answer)
     said = re.search(r"\(Foes ([+−±]\d+)", "".join(button.itertext()))
     assert said is not None
@@ -312,7 +312,7 @@ def test_the_emperor_reads_what_they_lost_as_their_own():
 
 
 def test_the_page_after_the_last_meld_leaves_the_battle_to_the_table(client: FlaskClient, table: Any):
-    game = begun(table)
+    game = begin_empire(table)
     advance(game, "keep")
     with engine.reading() as session:
         moved = Entry.game_id == game.id, Entry.by == "player"
@@ -350,7 +350,7 @@ def sealed(client: FlaskClient, game: Table, seat: int, cards: str) -> None:
 
 
 def test_both_are_mailed_at_once(table: Any):
-    begun(table)
+    begin_empire(table)
     with engine.reading() as session:
         due = {
             mail.seat: mail.not_before
@@ -364,7 +364,7 @@ def test_both_are_mailed_at_once(table: Any):
 
 def test_a_sealed_meld_is_shown_to_its_owner_and_can_be_changed(client: FlaskClient, table: Any):
     game, _seat = brought(table, "meld")
-    one, other = moves(game, FOE)[:2]
+    one, other = legal_moves(game, FOE)[:2]
     sealed(client, game, FOE, one.removeprefix("meld "))
     turn = _turn(game, EMPEROR)
     page = look(client, url(game, FOE))
@@ -395,7 +395,7 @@ def _turn(game: Table, seat: int) -> tuple[int, Any]:
 
 def test_after_a_meld_the_page_counts_its_cards_and_marks_those_kept_back(client: FlaskClient, table: Any):
     game, _seat = brought(table, "meld")
-    meld = next(move for move in moves(game, FOE) if 1 < move.count(" ") < 6)
+    meld = next(move for move in legal_moves(game, FOE) if 1 < move.count(" ") < 6)
     seq = make(game, FOE, meld)
     page = look(client, f"{url(game, FOE)}?played={seq}")
     (heading,) = page.root.iter("h1")
@@ -407,7 +407,7 @@ def test_after_a_meld_the_page_counts_its_cards_and_marks_those_kept_back(client
 
 def test_a_sealed_card_to_keep_can_be_changed(client: FlaskClient, table: Any):
     game, seat = brought(table, "keep")
-    one, other = moves(game, seat)[:2]
+    one, other = legal_moves(game, seat)[:2]
     make(game, seat, one)
     page = look(client, url(game, seat))
     assert "Your sealed card to pass on" in page.text
@@ -419,7 +419,7 @@ def test_others_learn_that_something_is_sealed_and_no_more(client: FlaskClient, 
     game, _seat = brought(table, "meld")
     pages = [url(game, EMPEROR), f"{url(game, EMPEROR)}/history", f"/g/{game.id}/history", f"/g/{game.id}"]
     seen = []
-    for meld in moves(game, FOE)[:2]:
+    for meld in legal_moves(game, FOE)[:2]:
         make(game, FOE, meld)
         texts = [ID.sub("", client.get(page).text) for page in pages]
         assert all("Bob has sealed a meld." in text for text in texts[:3])
@@ -434,7 +434,7 @@ def test_others_learn_that_something_is_sealed_and_no_more(client: FlaskClient, 
 
 def test_once_both_are_in_the_melds_are_open(client: FlaskClient, table: Any):
     game, _seat = brought(table, "meld")
-    laid = {seat: moves(game, seat)[0] for seat in (FOE, EMPEROR)}
+    laid = {seat: legal_moves(game, seat)[0] for seat in (FOE, EMPEROR)}
     for seat in laid:
         make(game, seat, laid[seat])
     for path, mine in (
@@ -536,7 +536,7 @@ def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(table: Any, kind: st
 
 def test_a_mail_tells_of_a_sealed_meld_without_its_cards(table: Any):
     game, _seat = brought(table, "meld")
-    make(game, FOE, moves(game, FOE)[0])
+    make(game, FOE, legal_moves(game, FOE)[0])
     text, html = mail_to(game, EMPEROR)
     assert "\n  Has sealed a choice. " in text.replace("\r", "")
     assert "Bob has already chosen, so your choice takes effect at once." in text
@@ -547,7 +547,7 @@ def test_a_mail_tells_of_a_sealed_meld_without_its_cards(table: Any):
 # The look
 
 
-def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
+def empire_pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
     """Return every page of a running game and around it."""
     for kind in KINDS:
         game, seat = brought(table, kind)
@@ -555,7 +555,7 @@ def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
         yield f"{kind} of the other", look(client, url(game, 1 - seat))
         yield f"{kind} in public", look(client, f"/g/{game.id}")
         if kind in ("redraw", "meld", "keep"):
-            seq = make(game, seat, moves(game, seat)[-1])
+            seq = make(game, seat, legal_moves(game, seat)[-1])
             yield f"{kind} sealed", look(client, url(game, seat))
             yield f"{kind} receipt", look(client, f"{url(game, seat)}?played={seq}")
     yield "history", look(client, f"{url(game, seat)}/history?at={count_entries(game.id)}")
@@ -566,7 +566,7 @@ def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
 
 
 def test_every_page_is_sound(client: FlaskClient, table: Any):
-    for name, page in pages(client, table):
+    for name, page in empire_pages(client, table):
         assert_sound(name, page)
 
 
@@ -579,7 +579,7 @@ DATA = re.compile(
 
 @pytest.mark.usefixtures("marked")
 def test_every_text_can_be_translated(client: FlaskClient, table: Any):
-    for name, page in pages(client, table):
+    for name, page in empire_pages(client, table):
         if name not in ("lobby", "new"):
             assert forgotten(page, DATA) == [], name
 
@@ -600,7 +600,7 @@ def test_a_newcomer_finds_the_game(client: FlaskClient):
 def test_a_whole_game_through_the_forms_without_scripts(
     client: FlaskClient, table: Any, luck: int, reason: str
 ):
-    game, dice = begun(table, "e-whole"), random.Random(luck)
+    game, dice = begin_empire(table, "e-whole"), random.Random(luck)
     changed, asked_for = 0, set[str]()
     for _ in range(400):
         now = position(game.id)

@@ -27,7 +27,7 @@ from tests.support.pages import look
 def auction(game: Any) -> Lot:
     """Let Bob win the first lot against Alice, who bids first; return it."""
     for seat in (0, 1):
-        bid = next(move for move in moves(game, seat) if move.startswith("bid"))
+        bid = next(move for move in legal_moves(game, seat) if move.startswith("bid"))
         make(game, seat, bid)
     for seat in (2, 3, 0):
         make(game, seat, "pass")
@@ -36,7 +36,7 @@ def auction(game: Any) -> Lot:
     return lot
 
 
-def moves(game: Any, seat: int) -> list[str]:
+def legal_moves(game: Any, seat: int) -> list[str]:
     now = position(game.id)
     return [str(move) for move in now.rules.moves(now.state, seat)]
 
@@ -82,7 +82,7 @@ def test_a_strip_goes_with_the_moves_that_are_taken_back(client: FlaskClient, ta
 
 def test_an_auction_that_runs_is_in_the_mail_and_on_the_table(client: FlaskClient, table: Any):
     game = table(4)
-    make(game, 0, moves(game, 0)[1])
+    make(game, 0, legal_moves(game, 0)[1])
     make(game, 1, "pass")
     assert strips(client, url(game, 2)) == []
     (message,) = [each for each in send_waiting(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
@@ -95,7 +95,7 @@ def test_sales_are_one_line(client: FlaskClient, table: Any):
         sellers = [seat for seat in range(4) if sales(game, seat)]
         if sellers:
             break
-        make(game, asked(game), moves(game, asked(game))[0])
+        make(game, asked(game), legal_moves(game, asked(game))[0])
     seat = sellers[0]
     make(game, seat, sales(game, seat)[0])
     other = (seat + 1) % 4
@@ -155,7 +155,7 @@ def test_a_state_stored_before_lots_were_kept_is_computed_again(client: FlaskCli
         del state["lots"], state["takes"]
         row.format, row.state = "byzanz/1/1", json.dumps(state)
     assert strips(client, url(game, 3)) == now
-    make(game, 2, moves(game, 2)[1])
+    make(game, 2, legal_moves(game, 2)[1])
 
 
 def test_the_log_says_who_what_for_how_much_and_with_which_cards(client: FlaskClient, table: Any):
@@ -178,9 +178,9 @@ def test_the_log_says_who_what_for_how_much_and_with_which_cards(client: FlaskCl
 def test_a_raise_says_to_how_much(client: FlaskClient, table: Any):
     game = table(3)
     for seat in (0, 1):
-        make(game, seat, moves(game, seat)[1])
+        make(game, seat, legal_moves(game, seat)[1])
     make(game, 2, "pass")
-    more = moves(game, 0)[1]
+    more = legal_moves(game, 0)[1]
     make(game, 0, more)
     total = position(game.id).view(0).totals[0]
     assert f"Alice raises to {total} with " in look(client, url(game, 1)).text
@@ -253,7 +253,7 @@ def played_by_orders(table: Any, years: int) -> tuple[Any, list[str]]:
     while len(titles) < years or position(game.id).view(0).step in ("keep", "over"):
         seat = asked(game)
         assert seat == 1
-        make(game, seat, moves(game, seat)[0])
+        make(game, seat, legal_moves(game, seat)[0])
         battle = position(game.id).view(0).battle
         if battle and len(titles) < battle.year:
             titles.insert(0, "; ".join(outcome(battle, ["Alice", "Bob"], 0)))
@@ -281,7 +281,7 @@ def test_each_year_that_orders_played_is_in_the_mail(table: Any):
     game, titles = played_by_orders(table, 3)
     play.withdraw_order(game.id, 0, None, now=NOW)
     while asked(game) == 1:
-        make(game, 1, moves(game, 1)[0])
+        make(game, 1, legal_moves(game, 1)[0])
     message = [each for each in send_waiting(NOW + timedelta(hours=1)) if each["To"].startswith("Alice")][-1]
     text = " ".join(text_of(message).split())
     news = text.partition("While you were away")[2].partition("Your hand")[0]
@@ -320,7 +320,7 @@ def test_cards_on_the_cross_are_ringed_there_and_a_round_ends_with_its_points(
     game = table(3, slug="byzantium")
     cards = []
     for seat in (0, 1):
-        cards.append(moves(game, seat)[0].split(" "))
+        cards.append(legal_moves(game, seat)[0].split(" "))
         make(game, seat, " ".join(cards[-1]))
     (placed,) = strips(client, url(game, 2))
     arms = {"e": "east", "n": "north", "s": "south", "w": "west"}
@@ -330,7 +330,7 @@ def test_cards_on_the_cross_are_ringed_there_and_a_round_ends_with_its_points(
     assert look(client, url(game, 2)).html.count('class="newest"') == 2
     while position(game.id).view(0).round == 1:
         seat = min(position(game.id).awaited)
-        make(game, seat, moves(game, seat)[0])
+        make(game, seat, legal_moves(game, seat)[0])
     points = [len(hand) for hand in position(game.id).view(0).shown[0]]
     said = f"Round 1 is over: you +{points[0]}, Bob +{points[1]}, Charlie +{points[2]}."
     assert said in look(client, f"{url(game, 0)}/history").text

@@ -10,28 +10,22 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from byzanz import record
 from server import play
 from server.mail.outgoing.deliver import deliver
 from server.play import standing_orders
 from server.play.moderation import Newcomer
-from server.store import engine, links, log, people
+from server.store import engine, links, people
 from server.store.models import LinkPurpose, Seat
 from tests.conftest import NAMES, NOW
-from tests.support.games import asked, make, outsider, position, url
+from tests.support.games import asked, entries, make, outsider, position, url
 from tests.support.mail_servers import FakeMailer
 from tests.support.mails import text_of
 from tests.support.orders import PAGE, rows
 from tests.support.pages import Page, look, read
 
 
-def post(client: FlaskClient, game: Any, seat: int, **fields: Any) -> TestResponse:
+def post_order(client: FlaskClient, game: Any, seat: int, **fields: Any) -> TestResponse:
     return client.post(url(game, seat) + "/orders", data=fields)
-
-
-def entries(game_id: str) -> list[record.Entry]:
-    with engine.reading() as session:
-        return log.entries(session, game_id)
 
 
 def kept(game: Any) -> list[tuple[int, str, str]]:
@@ -46,16 +40,16 @@ def follow(client: FlaskClient, answer: TestResponse) -> Page:
 
 def test_an_order_is_shown_in_plain_words_before_it_is_kept(client: FlaskClient, table: Any) -> None:
     game = table(4)
-    page = read(post(client, game, 1, do="preview", order="RAISE upto 7"))
+    page = read(post_order(client, game, 1, do="preview", order="RAISE upto 7"))
     assert page.status == 200
     assert "Bid as little as needed, up to 7 on one lot; above that, pass." in page.text
     assert kept(game) == []
-    left = read(post(client, game, 1, do="preview", part=["take", "wine", "", "most", "always"]))
+    left = read(post_order(client, game, 1, do="preview", part=["take", "wine", "", "most", "always"]))
     assert (
         "Take the first of these available at the market: Wine, then the most valuable group. Every time."
         in left.text
     )
-    shown = follow(client, post(client, game, 1, do="leave", order="take wine most always"))
+    shown = follow(client, post_order(client, game, 1, do="leave", order="take wine most always"))
     assert "Wine, then the most valuable group. Every time." in shown.text
     assert kept(game) == [(1, "take wine most always", "standing")]
 
@@ -66,26 +60,26 @@ def test_the_preview_says_what_would_be_done_at_once_and_what_it_replaces(
     game = table(4)
     seat = asked(game)
     other = (seat + 1) % 4
-    post(client, game, other, do="leave", order="pass every lot")
-    page = read(post(client, game, other, do="preview", order="raise upto 3"))
+    post_order(client, game, other, do="leave", order="pass every lot")
+    page = read(post_order(client, game, other, do="preview", order="raise upto 3"))
     assert "This replaces your order: Pass every lot." in page.text
-    now = read(post(client, game, seat, do="preview", order="pass"))
+    now = read(post_order(client, game, seat, do="preview", order="pass"))
     assert "This is played at once: Pass" in now.text
     head = entries(game.id)[-1].seq
-    follow(client, post(client, game, seat, do="leave", order="pass"))
+    follow(client, post_order(client, game, seat, do="leave", order="pass"))
     assert entries(game.id)[head].by == "order"
 
 
 def test_a_refused_order_can_be_mended(client: FlaskClient, table: Any) -> None:
     game = table(4)
-    answer = post(client, game, 0, do="leave", order='ladder "><script>alert(1)</script>')
+    answer = post_order(client, game, 0, do="leave", order='ladder "><script>alert(1)</script>')
     page = read(answer)
     assert page.status == 422
     assert "Nothing has changed." in page.text
     assert "<script>alert" not in page.html
-    assert read(post(client, game, 0, do="nonsense")).status == 400
-    assert read(post(client, game, 0, do="withdraw", id="x")).status == 400
-    assert read(post(client, game, 0, do="withdraw", id="99")).status == 404
+    assert read(post_order(client, game, 0, do="nonsense")).status == 400
+    assert read(post_order(client, game, 0, do="withdraw", id="x")).status == 400
+    assert read(post_order(client, game, 0, do="withdraw", id="99")).status == 404
     assert kept(game) == []
 
 
@@ -95,7 +89,7 @@ def test_what_stopped_is_told_on_the_page_and_nobody_else_sees_any_of_it(
     game = table(4)
     seat = asked(game)
     other = (seat + 1) % 4
-    post(client, game, other, do="leave", order="raise upto 1 then ask")
+    post_order(client, game, other, do="leave", order="raise upto 1 then ask")
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
     assert "Your order stopped: The price is" in look(client, url(game, other)).text
@@ -114,8 +108,8 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     game = table(4)
     seat = asked(game)
     other = (seat + 1) % 4
-    post(client, game, other, do="leave", order="raise upto 1 then ask")
-    post(client, game, other, do="leave", order="take wine")
+    post_order(client, game, other, do="leave", order="raise upto 1 then ask")
+    post_order(client, game, other, do="leave", order="take wine")
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
     assert "up to 1 on one lot" in look(client, url(game, other) + "/orders").text
@@ -134,7 +128,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     told = "".join(map(text_of, fake_mailer.to("zoe")))
     assert "to Zoe." in told
     assert "raise upto 1" not in told
-    post(client, game, other, do="leave", order="raise upto 2 then ask")
+    post_order(client, game, other, do="leave", order="raise upto 2 then ask")
     assert "up to 2 on one lot" in look(client, url(game, other) + "/orders").text
 
 
@@ -142,12 +136,12 @@ def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table
     game = table(4)
     seat = asked(game)
     other = (seat + 1) % 4
-    post(client, game, other, do="leave", order="pass every lot")
+    post_order(client, game, other, do="leave", order="pass every lot")
     play.submit(game.id, seat, "pass", seen=entries(game.id)[-1].seq, request_id="p", now=NOW)
     for act in (f"!void {entries(game.id)[1].seq}", "!resume"):
         play.moderate(game.id, act, reason="to test", person_id=outsider(), now=NOW)
     assert "Your orders are paused" in look(client, url(game, other)).text
-    follow(client, post(client, game, other, do="confirm"))
+    follow(client, post_order(client, game, other, do="confirm"))
     assert kept(game) == [(other, "pass every lot", "standing")]
 
 
@@ -158,9 +152,9 @@ def test_the_page_has_one_line_that_leads_to_the_sheet(client: FlaskClient, tabl
     assert f'<a class="button" href="{url(game, other)}/orders">Plan ahead</a>' in page.html
     assert "Decide now what to play when your turn comes." in page.text
     assert not [field for field in page.root.iter("select") if field.get("name") == "part"]
-    post(client, game, other, do="leave", order="take wine")
+    post_order(client, game, other, do="leave", order="take wine")
     assert "Plan ahead 1 order standing" in look(client, url(game, other)).text
-    answer = post(client, game, other, do="leave", order="tax lowest")
+    answer = post_order(client, game, other, do="leave", order="tax lowest")
     assert answer.headers["Location"] == f"{url(game, other)}/orders"
     assert "Plan ahead 2 orders standing" in look(client, url(game, other)).text
 
@@ -168,18 +162,18 @@ def test_the_page_has_one_line_that_leads_to_the_sheet(client: FlaskClient, tabl
 def test_an_order_that_moves_at_once_leads_back_to_the_table(client: FlaskClient, table: Any) -> None:
     game = table(4)
     seat = asked(game)
-    assert post(client, game, seat, do="leave", order="pass").headers["Location"] == url(game, seat)
+    assert post_order(client, game, seat, do="leave", order="pass").headers["Location"] == url(game, seat)
 
 
 def test_the_preview_says_what_it_would_do_as_things_stand(client: FlaskClient, table: Any) -> None:
     game = table(4)
     seat = asked(game)
     other = (seat + 1) % 4
-    page = read(post(client, game, other, do="preview", order="raise upto 4"))
+    page = read(post_order(client, game, other, do="preview", order="raise upto 4"))
     assert re.search(
         r"What it would do If nobody bids before you Bid .+ When more than 4 is needed Pass", page.text
     )
-    page = read(post(client, game, seat, do="preview", order="raise upto 4"))
+    page = read(post_order(client, game, seat, do="preview", order="raise upto 4"))
     assert "This is played at once: Bid" in page.text
     assert (
         "It is your turn: an order that fits is played at once."
@@ -205,7 +199,7 @@ def test_the_sheet_opens_with_the_orders_that_stand(client: FlaskClient, table: 
     first = sorted(goods, key=lambda name: name[-1])[0]
     ladder = f"ladder {first} upto 5 then ask every lot"
     for order in (ladder, "tax best", "take wine spice most", "limit sell always"):
-        post(client, game, seat, do="leave", order=order)
+        post_order(client, game, seat, do="leave", order=order)
     sheet = look(client, url(game, seat) + "/orders")
     told = values(sheet, "raise")
     assert [value.partition("#")[0] for value in told["card"]] == [first]
@@ -219,13 +213,13 @@ def test_the_sheet_opens_with_the_orders_that_stand(client: FlaskClient, table: 
     )
     assert "This is your order as it stands. Change something to replace it." in sheet.text
     assert disabled(sheet) == ["Change the order"], "nothing would change"
-    changed = read(post(client, game, seat, do="preview", order="raise upto 2"))
+    changed = read(post_order(client, game, seat, do="preview", order="raise upto 2"))
     assert "Change the order" in changed.text
     assert disabled(changed) == []
-    same = read(post(client, game, seat, do="preview", order="tax best"))
+    same = read(post_order(client, game, seat, do="preview", order="tax best"))
     assert "This is your order as it stands. Change something to replace it." in same.text
     assert disabled(same) == ["Change the order"]
-    post(client, game, seat, do="leave", order="pass every lot")
+    post_order(client, game, seat, do="leave", order="pass every lot")
     assert values(look(client, url(game, seat) + "/orders"), "pass") == {"part1": "every lot", "card": []}
 
 
@@ -239,11 +233,11 @@ def test_the_sheet_of_byzantium_opens_with_the_order_that_stands(client: FlaskCl
         for place in view.places
         if place.state == "open" and card in place.takes
     )
-    post(client, game, seat, do="leave", order=f"put {card} on {place} then any")
+    post_order(client, game, seat, do="leave", order=f"put {card} on {place} then any")
     wanted = values(look(client, url(game, seat) + "/orders"), "put")
     assert wanted["part1"] == f"{card} on {place}"
     assert wanted["part2"] == "then any"
-    post(client, game, seat, do="leave", order="put any always")
+    post_order(client, game, seat, do="leave", order="put any always")
     assert values(look(client, url(game, seat) + "/orders"), "put any") == {"part1": "always", "card": []}
 
 
@@ -273,7 +267,7 @@ def test_an_order_that_can_do_nothing_any_more_says_so(client: FlaskClient, tabl
     game = table(2, slug="empire")
     held = position(game.id).view(0).hand
     absent = next(card for card in ("trade", "taxes", "science", "literature", "coinage") if card not in held)
-    post(client, game, 0, do="leave", order=f"keep {absent} always")
+    post_order(client, game, 0, do="leave", order=f"keep {absent} always")
     sheet = look(client, url(game, 0) + "/orders").text
     assert "the order stops: None of the cards on your list is in your hand." in sheet
 
@@ -289,11 +283,11 @@ def test_the_sheet_of_a_game_that_takes_no_orders_now_leads_to_the_table(
 
 def test_an_order_is_withdrawn_with_a_button(client: FlaskClient, table: Any) -> None:
     game = table(4)
-    post(client, game, 2, do="leave", order="finish")
+    post_order(client, game, 2, do="leave", order="finish")
     with engine.reading() as session:
         (row,) = standing_orders.of_game(session, game.id)
-    assert read(post(client, game, 1, do="withdraw", id=str(row.number))).status == 404
-    follow(client, post(client, game, 2, do="withdraw", id=str(row.number)))
+    assert read(post_order(client, game, 1, do="withdraw", id=str(row.number))).status == 404
+    follow(client, post_order(client, game, 2, do="withdraw", id=str(row.number)))
     assert kept(game) == [(2, "finish", "withdrawn")]
 
 
@@ -304,7 +298,7 @@ def test_a_seat_on_autopilot_is_taken_back_with_a_button(client: FlaskClient, ta
     waiting = look(client, url(game, 2)).text
     assert "Your seat is on autopilot" in waiting
     assert "We will email you." not in waiting
-    page = follow(client, post(client, game, 2, do="reclaim"))
+    page = follow(client, post_order(client, game, 2, do="reclaim"))
     assert "Your seat is on autopilot" not in page.text
     assert "We will email you." in page.text
     assert entries(game.id)[-1].move == "!autopilot 2 off"
@@ -320,10 +314,12 @@ def test_a_ladder_is_put_together_from_fields(client: FlaskClient, table: Any) -
         name[-1] for name in goods
     )  # lowest first
     parts = ["raise", "*", "upto"]
-    page = read(post(client, game, 2, do="preview", part=parts, part1="9", part2="then ask", card=ticks[:2]))
+    page = read(
+        post_order(client, game, 2, do="preview", part=parts, part1="9", part2="then ask", card=ticks[:2])
+    )
     cards = " ".join(value.partition("#")[0] for value in ticks[:2])
     assert f"ladder {cards} upto 9 then ask" in page.text
-    page = read(post(client, game, 2, do="preview", part=parts, part1="9", part2="then ask"))
+    page = read(post_order(client, game, 2, do="preview", part=parts, part1="9", part2="then ask"))
     assert "raise upto 9 then ask" in page.text
 
 
@@ -336,8 +332,8 @@ def test_every_form_of_every_game_makes_an_order_that_is_told_in_words(
         forms = [form for form in page.root.iter("form") if any(True for _ in form.iter("select"))]
         assert len(forms) >= 2
         for form in forms:
-            shown = read(post(client, game, 0, do="preview", **chosen(form)))
-            assert shown.status == 200, (slug, chosen(form), shown.text)
+            shown = read(post_order(client, game, 0, do="preview", **chosen_fields(form)))
+            assert shown.status == 200, (slug, chosen_fields(form), shown.text)
             assert "Save this order?" in shown.text
 
 
@@ -353,14 +349,14 @@ def test_the_sheets_draw_the_hand_to_choose_from(client: FlaskClient, table: Any
         for value in own[1:]
     )
     both = [own[-1] for own in wishes if len(own) > 1][:2]
-    told = read(post(client, cross, 0, do="preview", part=["put"], part1=both, part2="then ask"))
+    told = read(post_order(client, cross, 0, do="preview", part=["put"], part1=both, part2="then ask"))
     assert f"put {', '.join(both)} then ask" in told.text
     year = table(2, game_id="g2", slug="empire")
     page, hand = look(client, url(year, 0) + "/orders"), position(year.id).view(0).hand
     ticks = [field.get("value", "") for field in page.root.iter("input") if field.get("name") == "card"]
     assert [value.partition("#")[0] for value in ticks] == [*hand, *hand], "to meld, and to pass on"
     told = read(
-        post(client, year, 0, do="preview", part=["keep", "*"], part1="least", part2="", card=ticks[:2])
+        post_order(client, year, 0, do="preview", part=["keep", "*"], part1="least", part2="", card=ticks[:2])
     )
     assert f"keep {' '.join(hand[:2])} least" in told.text
 
@@ -374,7 +370,7 @@ def test_every_order_that_the_page_of_orders_shows_is_told_in_words(app: Flask) 
         assert kept not in told
 
 
-def chosen(form: Any) -> dict[str, list[str]]:
+def chosen_fields(form: Any) -> dict[str, list[str]]:
     """Return what a browser sends of a form in which only required fields are filled in."""
     sent: dict[str, list[str]] = {}
     for field in form.iter():
@@ -396,11 +392,11 @@ def test_an_order_that_can_be_read_no_more_stops_and_its_owner_is_told(
     game = table(4)
     seat = asked(game)
     other = (seat + 1) % 4
-    post(client, game, other, do="leave", order="pass every lot")
+    post_order(client, game, other, do="leave", order="pass every lot")
     with engine.transaction() as session:
         (row,) = standing_orders.of_game(session, game.id)
         row.text = "sing every lot"
-    assert read(post(client, game, other, do="preview", order="take wine")).status == 200
+    assert read(post_order(client, game, other, do="preview", order="take wine")).status == 200
     make(game, seat, "pass")
     assert kept(game) == [(other, "sing every lot", "stopped")]
     told = look(client, url(game, other)).text
@@ -413,11 +409,11 @@ def test_after_the_end_the_seats_page_lists_no_orders_and_the_games_page_all_of_
     client: FlaskClient, table: Any
 ) -> None:
     game, another = table(4), table(4, game_id="another")
-    post(client, another, 3, do="leave", order="raise upto 9")
+    post_order(client, another, 3, do="leave", order="raise upto 9")
     seat = asked(game)
     other = (seat + 1) % 4
     for text in ("raise upto 1 then ask", "take wine"):
-        post(client, game, other, do="leave", order=text)
+        post_order(client, game, other, do="leave", order=text)
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     make(game, seat, str(bid))
     answer = make(game, other, "pass")

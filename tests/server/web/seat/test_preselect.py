@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import random
 import re
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from flask.testing import FlaskClient
 
-from server.mail.outgoing import deliver
 from server.store import engine
 from server.store.models import Game, Mail, Person, Seat
 from server.web.seat import move as seat_move
-from tests.conftest import NOW, Table
+from tests.conftest import Table
 from tests.support.game_data import SEATS
 from tests.support.games import advance, asked, count_entries, make, position, url
-from tests.support.mail_servers import FakeMailer
+from tests.support.mails import send_waiting, text_of
 from tests.support.pages import log_in, look, read
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def chosen(table: Table, seat: int, move: str) -> str:
+def preselected(table: Table, seat: int, move: str) -> str:
     """Return the URL that an email offers for an answer."""
     return f"{url(table, seat)}?{urlencode({'move': move})}"
 
@@ -35,13 +33,6 @@ def button(html: str) -> dict[str, str]:
     return dict(re.findall(r'name="([a-z_]+)" value="([^"]*)"', panel))
 
 
-def mails(now: datetime = NOW) -> list[Any]:
-    fake_mailer = FakeMailer()
-    while deliver.deliver(now, fake_mailer, steady=lambda: 0.0):
-        pass
-    return fake_mailer.sent
-
-
 @one_database
 @pytest.mark.parametrize("slug", SEATS)
 def test_each_option_of_a_turn_mail_opens_the_page_with_that_answer_ready(
@@ -50,8 +41,8 @@ def test_each_option_of_a_turn_mail_opens_the_page_with_that_answer_ready(
     game = table(SEATS[slug], slug=slug)
     dice = random.Random(slug)
     for _ in range(6):
-        for message in mails():
-            text = message.get_body(("plain",)).get_content()
+        for message in send_waiting():
+            text = text_of(message)
             links = re.findall(r"^  https://byzanz\.test(/t/\S+\?move=\S+)$", text, re.MULTILINE)
             assert links
             for link in links:
@@ -66,7 +57,7 @@ def test_each_option_of_a_turn_mail_opens_the_page_with_that_answer_ready(
 
 def test_pressing_the_button_plays_it(client: FlaskClient, table: Any):
     game = table(3)
-    page = look(client, chosen(game, 0, "pass"))
+    page = look(client, preselected(game, 0, "pass"))
     assert button(page.html)["move"] == "pass"
     answer = client.post(url(game, 0), data=button(page.html))
     assert answer.status_code == 303
@@ -76,7 +67,7 @@ def test_pressing_the_button_plays_it(client: FlaskClient, table: Any):
 def test_the_cards_of_a_bid_are_ticked(client: FlaskClient, table: Any):
     game = table(3)
     hand = [card for card in position(game.id).view(0).hand if card != "merchant"]
-    page = look(client, chosen(game, 0, f"bid {hand[-1]} {hand[0]}"))
+    page = look(client, preselected(game, 0, f"bid {hand[-1]} {hand[0]}"))
     ticked = page.form("play").ticked
     assert sorted(box.partition("#")[0] for box in ticked) == sorted([hand[0], hand[-1]])
     assert len(set(ticked)) == 2
@@ -95,13 +86,13 @@ def test_an_answer_that_is_not_possible_any_more_says_so(client: FlaskClient, ta
         "x" * 5000,
         "<script>",
     ):
-        page = look(client, chosen(game, 0, move))
+        page = look(client, preselected(game, 0, move))
         assert page.status == 200
         assert 'id="chosen"' in page.html
         assert "Nothing has been played." in page.text
         assert button(page.html) == {}, move
     make(game, 0, "pass")
-    assert "Not possible now: Pass" in look(client, chosen(game, 2, "pass")).text
+    assert "Not possible now: Pass" in look(client, preselected(game, 2, "pass")).text
     assert count_entries(game.id) == 2
 
 
@@ -109,7 +100,7 @@ def test_an_answer_that_is_not_possible_any_more_says_so(client: FlaskClient, ta
 def test_a_link_to_the_move_that_was_made_shows_what_came_of_it(client: FlaskClient, table: Any):
     game = table(3)
     make(game, 0, "pass")
-    page = look(client, chosen(game, 0, "pass"))
+    page = look(client, preselected(game, 0, "pass"))
     assert "You pass. Bob is bidding." in page.text
     assert 'id="chosen"' not in page.html
     assert button(page.html) == {}
@@ -121,17 +112,17 @@ def test_nor_in_a_game_that_is_paused_over_or_not_begun(client: FlaskClient, tab
     game = table(3)
     with engine.transaction() as session:
         session.get_one(Game, game.id).status = "inviting"
-    assert look(client, chosen(game, 0, "pass")).status == 200
+    assert look(client, preselected(game, 0, "pass")).status == 200
     with engine.transaction() as session:
         session.get_one(Game, game.id).status = "running"
         session.get_one(Game, game.id).paused = True
-    assert "Nobody is to move in this game now." in look(client, chosen(game, 0, "pass")).text
+    assert "Nobody is to move in this game now." in look(client, preselected(game, 0, "pass")).text
 
 
 @one_database
 def test_an_answer_to_an_older_question_is_offered_if_it_fits_the_new_one(client: FlaskClient, table: Any):
     game = table(3)
-    link = chosen(game, 0, "pass")
+    link = preselected(game, 0, "pass")
     make(game, 0, f"bid {position(game.id).view(0).hand[0]}")
     advance(game, "bid")
     page = look(client, link)
@@ -159,12 +150,12 @@ def test_a_bare_link_mails_the_links_instead(client: FlaskClient, table: Any):
     receipt = look(client, f"{url(first, 0)}?played={seq}")
     assert "It is your turn in 1 other game." in receipt.text
     assert "Email me the links" in receipt.text
-    mails(engine.utc_now())
+    send_waiting(engine.utc_now())
     answer = read(client.post(f"{url(first, 0)}/games"))
     assert answer.status == 200
     assert second.tokens[0] not in answer.html
-    (message,) = mails(engine.utc_now())
-    text = message.get_body(("plain",)).get_content()
+    (message,) = send_waiting(engine.utc_now())
+    text = text_of(message)
     assert str(message["To"]) == "Alice <alice@example.org>"
     assert f"\nhttps://byzanz.test/t/{second.tokens[0]}\n" in text
     assert "List-Unsubscribe" not in message
@@ -179,22 +170,20 @@ def test_the_answer_is_the_same_whether_any_game_waits(client: FlaskClient, tabl
         asked_for = [mail.person_id for mail in session.query(Mail).filter_by(kind="games")]
     assert [asked_for.count(person) for person in first.people] == [3, 3, 0]
     texts = [
-        message.get_body(("plain",)).get_content()
-        for message in mails(engine.utc_now())
-        if "your games" in message["Subject"]
+        text_of(message) for message in send_waiting(engine.utc_now()) if "your games" in message["Subject"]
     ]
     assert sum("Bob, it is not your turn in any game at the moment." in text for text in texts) == 3
 
 
 def test_silence_does_not_stop_the_mail_that_was_asked_for(client: FlaskClient, table: Any):
     first = table(3)
-    mails(engine.utc_now())
+    send_waiting(engine.utc_now())
     with engine.transaction() as session:
         session.get_one(Person, first.people[0]).silent = True
         session.get_one(Seat, (first.id, 0)).silent = True
     client.post(f"{url(first, 0)}/games")
-    (message,) = mails(engine.utc_now())
-    assert first.tokens[0] in message.get_body(("plain",)).get_content()
+    (message,) = send_waiting(engine.utc_now())
+    assert first.tokens[0] in text_of(message)
 
 
 def test_equal_cards_of_a_link_tick_a_box_each() -> None:

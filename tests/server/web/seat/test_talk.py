@@ -18,8 +18,8 @@ from server.store import engine
 from server.store.engine import utc_now
 from server.store.models import Alert, Block, Game, Mute, Notes, Person, Word
 from tests.conftest import Table, begun
-from tests.support.games import outsider
-from tests.support.mails import change, row, words_of
+from tests.support.games import change, outsider, row
+from tests.support.mails import words_of
 from tests.support.talk import word_id
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -31,13 +31,13 @@ def game(table: Callable[..., Table]) -> Table:
     return table(3, now=utc_now() - LATE)
 
 
-def send(client: FlaskClient, game: Table, seat: int, path: str, **fields: object) -> tuple[int, str]:
+def post_form(client: FlaskClient, game: Table, seat: int, path: str, **fields: object) -> tuple[int, str]:
     answer = client.post(f"/t/{game.tokens[seat]}{path}", data=fields)
     return answer.status_code, answer.headers.get("Location") or answer.text
 
 
-def say(client: FlaskClient, game: Table, seat: int, text: str, key: str = "") -> tuple[int, str]:
-    return send(client, game, seat, "/say", text=text, request_id=key or f"{seat}{len(text)}")
+def post_words(client: FlaskClient, game: Table, seat: int, text: str, key: str = "") -> tuple[int, str]:
+    return post_form(client, game, seat, "/say", text=text, request_id=key or f"{seat}{len(text)}")
 
 
 def page(client: FlaskClient, game: Table, seat: int, rest: str = "") -> str:
@@ -53,15 +53,15 @@ def log_of(html: str) -> list[str]:
     return [f"{item.get('id')} {' '.join(''.join(item.itertext()).split())}" for item in items]
 
 
-def said() -> list[str]:
+def spoken_texts() -> list[str]:
     with engine.reading() as session:
         return list(session.scalars(select(Word.text).order_by(Word.id)))
 
 
 def test_words_stand_between_the_entries(game: Table, client: FlaskClient) -> None:
-    assert say(client, game, 1, "Good morning")[0] == 303
+    assert post_words(client, game, 1, "Good morning")[0] == 303
     play.submit(game.id, 0, "pass", seen=1, request_id="a", now=utc_now())
-    assert say(client, game, 2, "And to you")[0] == 303
+    assert post_words(client, game, 2, "And to you")[0] == 303
     first, second = (f"w{word_id(game.id, number)}" for number in (1, 2))
     shown = [line.partition(" ")[0] for line in log_of(page(client, game, 1))]
     assert shown == [second, "e2", first, "e1"]  # the newest first
@@ -73,12 +73,12 @@ def test_words_stand_between_the_entries(game: Table, client: FlaskClient) -> No
 
 
 def test_what_others_said_since_the_own_move_is_among_the_news(game: Table, client: FlaskClient) -> None:
-    say(client, game, 1, "An old word")
-    say(client, game, 0, "My own word")
+    post_words(client, game, 1, "An old word")
+    post_words(client, game, 0, "My own word")
     play.submit(game.id, 0, "pass", seen=1, request_id="a", now=utc_now())
     assert "Said since" not in page(client, game, 0)
     for number in range(4):
-        say(client, game, 1, f"Word number {number}", f"k{number}")
+        post_words(client, game, 1, f"Word number {number}", f"k{number}")
     html = page(client, game, 0)
     news = html.partition('class="heard"')[2].partition("</div>")[0]
     assert re.findall(r"Word number \d", news) == ["Word number 1", "Word number 2", "Word number 3"]
@@ -91,7 +91,7 @@ def test_what_others_said_since_the_own_move_is_among_the_news(game: Table, clie
 
 
 def test_the_form_leads_back_and_says_so(game: Table, client: FlaskClient) -> None:
-    status, where = say(client, game, 0, "Hello")
+    status, where = post_words(client, game, 0, "Hello")
     assert (status, where) == (303, f"/t/{game.tokens[0]}?done=said#talk")
     assert "The table can read it." in page(client, game, 0, "?done=said")
     assert "The table can read it." not in page(client, game, 0, "?done=<sang>")
@@ -101,30 +101,30 @@ def test_the_writer_is_told_that_an_address_or_a_personal_link_was_replaced(
     game: Table, client: FlaskClient
 ) -> None:
     url = f"https://byzanz.test/t/{game.tokens[0]}"
-    status, where = say(client, game, 0, f"Write to bob@example.net or open {url}")
+    status, where = post_words(client, game, 0, f"Write to bob@example.net or open {url}")
     assert (status, where) == (303, f"/t/{game.tokens[0]}?done=masked#talk")
-    assert said() == ["Write to [address] or open [link]"]
+    assert spoken_texts() == ["Write to [address] or open [link]"]
     told = "The table can read it, with [address] and [link] in place of email addresses"
     assert told in page(client, game, 0, "?done=masked")
     form = {"move": "pass", "seen": "1", "request_id": "m", "say": "I am alice@example.org"}
     answer = client.post(f"/t/{game.tokens[0]}", data=form)
     assert answer.headers["Location"].endswith("?played=2&done=masked")
     assert told in page(client, game, 0, "?played=2&done=masked")
-    assert said()[1:] == ["I am [address]"]
+    assert spoken_texts()[1:] == ["I am [address]"]
 
 
 def test_a_double_click_says_it_once(game: Table, client: FlaskClient) -> None:
-    assert [say(client, game, 0, "Hello", "k")[0] for _ in range(3)] == [303] * 3
-    assert said() == ["Hello"]
+    assert [post_words(client, game, 0, "Hello", "k")[0] for _ in range(3)] == [303] * 3
+    assert spoken_texts() == ["Hello"]
 
 
 @pytest.mark.parametrize(("text", "status"), [("", 422), ("x" * 501, 422), ("late", 409)])
 def test_a_refused_text_stays_in_its_field(game: Table, client: FlaskClient, text: str, status: int) -> None:
     if text == "late":
         change(Game, game.id, talk=False)
-    answered, html = say(client, game, 0, text, "k")
+    answered, html = post_words(client, game, 0, text, "k")
     assert answered == status
-    assert said() == []
+    assert spoken_texts() == []
     if status == 422:
         assert 'aria-invalid="true"' in html
         assert text == "" or f">{text}</textarea>" in html
@@ -134,8 +134,8 @@ def test_a_refused_text_stays_in_its_field(game: Table, client: FlaskClient, tex
 
 def test_the_twenty_first_word_of_a_day(game: Table, client: FlaskClient) -> None:
     for number in range(20):
-        assert say(client, game, 0, "Hello", f"{number}")[0] == 303
-    status, html = say(client, game, 0, "One more", "k")
+        assert post_words(client, game, 0, "Hello", f"{number}")[0] == 303
+    status, html = post_words(client, game, 0, "One more", "k")
     assert status == 429
     assert ">One more</textarea>" in html
 
@@ -143,15 +143,15 @@ def test_the_twenty_first_word_of_a_day(game: Table, client: FlaskClient) -> Non
 # ---- with a move ----
 
 
-def move(
+def post_move(
     client: FlaskClient, game: Table, seat: int, text: str, words: str, key: str = "k"
 ) -> tuple[int, str]:
     seen = row(Game, game.id).head
-    return send(client, game, seat, "", move=text, say=words, seen=seen, request_id=key)
+    return post_form(client, game, seat, "", move=text, say=words, seen=seen, request_id=key)
 
 
 def test_words_come_with_a_move_and_stand_after_it(game: Table, client: FlaskClient) -> None:
-    assert move(client, game, 0, "pass", "Not for me")[0] == 303
+    assert post_move(client, game, 0, "pass", "Not for me")[0] == 303
     word = f"w{word_id(game.id, 1)}"
     assert [line.partition(" ")[0] for line in log_of(page(client, game, 0))] == [word, "e2", "e1"]
     assert [line.partition(" ")[0] for line in log_of(page(client, game, 0, "/history"))] == [
@@ -164,34 +164,34 @@ def test_words_come_with_a_move_and_stand_after_it(game: Table, client: FlaskCli
 
 def test_a_repeated_move_says_its_words_once(game: Table, client: FlaskClient) -> None:
     fields = {"move": "pass", "say": "Not for me", "seen": 1, "request_id": "x" * 64}
-    assert [send(client, game, 0, "", **fields)[0] for _ in range(2)] == [303, 303]
-    assert said() == ["Not for me"]
+    assert [post_form(client, game, 0, "", **fields)[0] for _ in range(2)] == [303, 303]
+    assert spoken_texts() == ["Not for me"]
 
 
 def test_a_refused_move_keeps_the_words(game: Table, client: FlaskClient) -> None:
-    status, html = move(client, game, 0, "dance", "Look at <me>")
+    status, html = post_move(client, game, 0, "dance", "Look at <me>")
     assert status == 422
-    assert said() == []
+    assert spoken_texts() == []
     along = html.partition('<details class="along" open>')[2].partition("</details>")[0]
     assert ">Look at &lt;me&gt;</textarea>" in along
 
 
 def test_words_of_a_move_that_came_too_late_are_in_the_other_field(game: Table, client: FlaskClient) -> None:
-    assert move(client, game, 0, "pass", "")[0] == 303
-    status, html = move(client, game, 0, "pass", "Look at me", "again")
+    assert post_move(client, game, 0, "pass", "")[0] == 303
+    status, html = post_move(client, game, 0, "pass", "Look at me", "again")
     assert status == 409
-    assert said() == []
+    assert spoken_texts() == []
     assert 'class="along"' not in html
     assert ">Look at me</textarea>" in html.partition('id="say-text"')[2]
 
 
 def test_refused_words_do_not_undo_the_move(game: Table, client: FlaskClient) -> None:
-    status, html = move(client, game, 0, "pass", "x" * 501)
+    status, html = post_move(client, game, 0, "pass", "x" * 501)
     assert status == 422
     assert row(Game, game.id).head == 2
     assert 'id="played"' in html
     assert f">{'x' * 501}</textarea>" in html.partition('id="say-text"')[2]
-    assert move(client, game, 0, "pass", "x" * 501)[0] == 422  # the same again, as after a reload
+    assert post_move(client, game, 0, "pass", "x" * 501)[0] == 422  # the same again, as after a reload
     assert row(Game, game.id).head == 2
 
 
@@ -210,7 +210,7 @@ def test_nothing_of_muted_or_blocked_people_reaches_the_page(
     }
     with engine.transaction() as session:
         session.add(relations[relation])
-    say(client, game, 1, "Hello there")
+    post_words(client, game, 1, "Hello there")
     for rest, html in before.items():
         assert _still(page(client, game, 0, rest)) == html
     assert "Hello there" in page(client, game, 2)
@@ -240,7 +240,7 @@ def test_onlookers_get_the_same_bytes_with_and_without_words(
     paths += [f"/api/v1/seats/{running.tokens[1]}/record", f"/t/{running.tokens[1]}/head", "/"]
     before = {path: client.get(path) for path in paths}
     for game in (running, over):
-        assert say(client, game, 0, "Hello")[0] == 303
+        assert post_words(client, game, 0, "Hello")[0] == 303
     for path, answer in before.items():
         again = client.get(path)
         assert _still(again.text) == _still(answer.text), path
@@ -249,7 +249,7 @@ def test_onlookers_get_the_same_bytes_with_and_without_words(
 
 def test_talk_goes_on_after_the_end(game: Table, client: FlaskClient) -> None:
     play.moderate(game.id, "!abandon", reason="done", person_id=outsider(), now=utc_now())
-    assert say(client, game, 0, "Well played")[0] == 303
+    assert post_words(client, game, 0, "Well played")[0] == 303
     assert "Well played" in page(client, game, 1)
     assert "Well played" in page(client, game, 1, "/history")
     change(Game, game.id, ended_at=utc_now() - timedelta(days=31))
@@ -261,7 +261,7 @@ def test_talk_goes_on_after_the_end(game: Table, client: FlaskClient) -> None:
 def test_what_is_said_after_the_end_is_not_folded_away(game: Table, client: FlaskClient) -> None:
     play.moderate(game.id, "!abandon", reason="done", person_id=outsider(), now=utc_now())
     assert '<details><summary><h2 id="since-title">' in page(client, game, 1)
-    say(client, game, 0, "Well played!")
+    post_words(client, game, 0, "Well played!")
     for seat in (0, 1):
         assert '<details open><summary><h2 id="since-title">' in page(client, game, seat)
 
@@ -313,23 +313,23 @@ def test_the_page_stays_small(game: Table, client: FlaskClient) -> None:
 
 
 def test_deleting_an_own_word_leaves_nothing(game: Table, client: FlaskClient) -> None:
-    say(client, game, 0, "Oh no")
-    assert send(client, game, 1, "/words", delete=word_id(game.id, 1))[0] == 303
-    assert said() == ["Oh no"]
-    assert send(client, game, 0, "/words", delete=word_id(game.id, 1))[0] == 303
-    assert said() == []
+    post_words(client, game, 0, "Oh no")
+    assert post_form(client, game, 1, "/words", delete=word_id(game.id, 1))[0] == 303
+    assert spoken_texts() == ["Oh no"]
+    assert post_form(client, game, 0, "/words", delete=word_id(game.id, 1))[0] == 303
+    assert spoken_texts() == []
 
 
 def test_muting_hides_what_a_person_says_everywhere(game: Table, client: FlaskClient) -> None:
     other = begun(3, game_id="g2", now=utc_now() - LATE)
     for table in (game, other):
-        say(client, table, 1, "Hello from Bob")
-    assert send(client, game, 0, "/words", mute=word_id(game.id, 1))[0] == 303
+        post_words(client, table, 1, "Hello from Bob")
+    assert post_form(client, game, 0, "/words", mute=word_id(game.id, 1))[0] == 303
     for table in (game, other):
         assert "Hello from Bob" not in page(client, table, 0)
         assert "Hello from Bob" in page(client, table, 2)
-    again = send(client, game, 0, "/words", mute=word_id(game.id, 1))  # as by a double click
-    own = send(client, game, 1, "/words", mute=word_id(game.id, 1))
+    again = post_form(client, game, 0, "/words", mute=word_id(game.id, 1))  # as by a double click
+    own = post_form(client, game, 1, "/words", mute=word_id(game.id, 1))
     assert [again, own] == [(303, f"/t/{game.tokens[seat]}#talk") for seat in (0, 1)]
     with engine.reading() as session:
         assert [(name, other_id) for other_id, name in talk.muted(session, game.people[0])] == [
@@ -340,10 +340,10 @@ def test_muting_hides_what_a_person_says_everywhere(game: Table, client: FlaskCl
 
 
 def test_reporting_raises_one_alert(game: Table, client: FlaskClient) -> None:
-    say(client, game, 1, "Rude words")
+    post_words(client, game, 1, "Rude words")
     for _ in range(2):
-        assert send(client, game, 0, "/words", report=word_id(game.id, 1))[0] == 303
-    assert send(client, game, 1, "/words", report=word_id(game.id, 1))[0] == 422
+        assert post_form(client, game, 0, "/words", report=word_id(game.id, 1))[0] == 303
+    assert post_form(client, game, 1, "/words", report=word_id(game.id, 1))[0] == 422
     with engine.reading() as session:
         (alert,) = session.scalars(select(Alert).where(Alert.game_id == game.id)).all()
         assert "number 1" in str(alert.text)
@@ -352,13 +352,13 @@ def test_reporting_raises_one_alert(game: Table, client: FlaskClient) -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"delete": ""}, {"sing": "1"}])
 def test_malformed_forms_change_nothing(game: Table, client: FlaskClient, fields: dict[str, str]) -> None:
-    say(client, game, 1, "Hello")
-    assert send(client, game, 0, "/words", **fields)[0] == 400
-    assert said() == ["Hello"]
+    post_words(client, game, 1, "Hello")
+    assert post_form(client, game, 0, "/words", **fields)[0] == 400
+    assert spoken_texts() == ["Hello"]
 
 
 def test_hidden_words_show_the_reason(game: Table, client: FlaskClient) -> None:
-    say(client, game, 1, "Rude words")
+    post_words(client, game, 1, "Rude words")
     with engine.transaction() as session:
         mia = Person(email="mia@example.org", name="Mia", created_at=utc_now())
         session.add(mia)
@@ -377,19 +377,19 @@ def test_hidden_words_show_the_reason(game: Table, client: FlaskClient) -> None:
 
 
 def test_notes_are_for_their_writer_alone(game: Table, client: FlaskClient) -> None:
-    assert send(client, game, 0, "/notes", notes="Bob holds <wine>\nand wood")[0] == 303
+    assert post_form(client, game, 0, "/notes", notes="Bob holds <wine>\nand wood")[0] == 303
     assert ">Bob holds &lt;wine&gt;\nand wood</textarea>" in page(client, game, 0)
     for seat in (1, 2):
         assert "Bob holds" not in page(client, game, seat)
-    assert send(client, game, 0, "/notes", notes="Changed")[0] == 303
-    assert send(client, game, 0, "/notes", notes="  ")[0] == 303
+    assert post_form(client, game, 0, "/notes", notes="Changed")[0] == 303
+    assert post_form(client, game, 0, "/notes", notes="  ")[0] == 303
     with engine.reading() as session:
         assert session.scalar(select(func.count()).select_from(Notes)) == 0
 
 
 def test_notes_that_are_too_long_stay_in_their_field(game: Table, client: FlaskClient) -> None:
-    assert send(client, game, 0, "/notes", notes="x" * 5000)[0] == 303
-    status, html = send(client, game, 0, "/notes", notes="y" * 5001)
+    assert post_form(client, game, 0, "/notes", notes="x" * 5000)[0] == 303
+    status, html = post_form(client, game, 0, "/notes", notes="y" * 5001)
     assert status == 422
     assert f">{'y' * 5001}</textarea>" in html
     assert '<details class="panel notes" id="notes" open>' in html
