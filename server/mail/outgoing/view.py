@@ -401,7 +401,7 @@ def _turn_context(table: Table, seat: int) -> dict[str, Any]:
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
     seen, last_own, own, _earlier = history.since_own_move(table, seat, LOG_LINES)
-    told = history.told_since(table, position, seen, seat, own)
+    told = history.told_since(position, seen, own)
     table.load_orders(seat, last_own)
     return {
         "view": view,
@@ -411,7 +411,7 @@ def _turn_context(table: Table, seat: int) -> dict[str, Any]:
         "missed": table.seats[seat].missed > 0,
         "entries": [_in_one_line(entry) for entry in seen],
         "told": told,
-        "facts": {entry.seq: fact for entry, fact in told},
+        "facts": {entry.seq: messages for entry, messages in told},
         "left_out": table.game.head - last_own - len(seen),
         "last_own": last_own,
         "stopped": [

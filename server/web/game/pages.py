@@ -305,14 +305,14 @@ def _running_context(table: Table) -> dict[str, object]:
     position = positions.current(table)
     view = position.view(PUBLIC)
     entries = play_history.entries_for(table, PUBLIC, after=game.head - LATEST)
-    told = play_history.told(position, view, entries)
+    told = play_history.told(position, entries)
     due = {seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited}
     now = utc_now()
     return {
         "view": view,
         "told": told,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(table.session, game), told),
-        "latest": [entry for entry, _fact in told[-1:]],
+        "latest": [entry for entry, _followed in told[-1:]],
         "trial": _trial(position) if login.current_session() is None else None,
         "clocks": clocks(due, now),
         "now": now,

@@ -311,12 +311,12 @@ def _page(
     # A mailed link to the move that its reader has made since shows what came of it.
     again = own is not None and own.move == preselected and number not in position.awaited
     fresh = own if own is not None and (again or own.seq == played) else None
-    told = play_history.told_since(table, position, entries, number, None if fresh else own)
+    told = play_history.told_since(position, entries, None if fresh else own)
     context |= {
         "view": view,
         "told": told,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(access), told),
-        "earlier": history.lines_before(position, view, earlier, entries, _zone(access)),
+        "earlier": history.lines_before(position, earlier, entries, _zone(access)),
         "more": game.head - after > MOST_RECENT,
         "orders": _orders(table, position, number),
         "gone": table.seats[number].left,
