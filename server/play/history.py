@@ -147,7 +147,7 @@ def record_for(table: Table, viewer: Viewer) -> record.Record:
         raise Broken(f"game {game.id}: {error}") from error
 
 
-def header_of(table: Table, reader: names.Reader = PUBLIC) -> record.Header:
+def header_of(table: Table) -> record.Header:
     """The header of a game's record; the seed is in it once the game is over."""
     game, seats = table.game, table.seats
     return record.Header(
@@ -155,10 +155,10 @@ def header_of(table: Table, reader: names.Reader = PUBLIC) -> record.Header:
         game=game.slug,
         rules=game.rules,
         options=json.loads(game.options),
-        seats=names.at_table(game, seats, reader),
+        seats=names.at_table(game, seats, names.RECORD),
         commitment=game.commitment,
         seed=bytes.fromhex(game.seed) if game.result else None,
-        cuts=tuple(names.cut_of(game, seat, reader) for seat in seats),
+        cuts=tuple(names.cut_of(game, seat, names.RECORD) for seat in seats),
         uncut=tuple(seat.seat for seat in seats if seat.uncut),
         cut_order=tuple(json.loads(game.cut_order)) if game.record_format == 2 else None,
     )

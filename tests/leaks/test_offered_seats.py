@@ -31,25 +31,21 @@ def test_nobody_sees_a_hidden_card_before_taking_the_seat(
     for found, one, other in ready[slug]:
         worlds.one.open(one, found)
         worlds.other.open(other, found)
-        for number in range(found.seats):
-            for world in (worlds.one, worlds.other):
+        for world in (worlds.one, worlds.other):
+            for number in range(found.seats):
                 offer(world, number)
-            take = f"/take/{found_id(worlds)}/{number}"
-            calls = [
-                Call("GET", path, who)
-                for path in ("/tables", take, "/api/v1/tables")
-                for who in (None, "Sam")
-            ]
-            calls.append(Call("POST", f"{take}/sign-in", None, {"address": "nobody"}))
-            for call in calls:
-                pages = [
-                    FORM.sub("", world.mask(answer_to(call, world))) for world in (worlds.one, worlds.other)
-                ]
-                assert pages[0] == pages[1], str(call)
-                if call.path == take:
-                    assert "Take over this seat?" in pages[0]
-                elif "sign-in" not in call.path:
-                    assert found_id(worlds) in pages[0]
+        takes = [f"/take/{found_id(worlds)}/{number}" for number in range(found.seats)]
+        calls = [
+            Call("GET", path, who) for path in ("/tables", "/api/v1/tables", *takes) for who in (None, "Sam")
+        ]
+        calls += [Call("POST", f"{take}/sign-in", None, {"address": "nobody"}) for take in takes]
+        for call in calls:
+            pages = [FORM.sub("", world.mask(answer_to(call, world))) for world in (worlds.one, worlds.other)]
+            assert pages[0] == pages[1], str(call)
+            if call.path in takes:
+                assert "Take over this seat?" in pages[0]
+            elif "sign-in" not in call.path:
+                assert found_id(worlds) in pages[0]
 
 
 def found_id(worlds: Worlds) -> str:

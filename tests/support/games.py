@@ -70,7 +70,7 @@ def submit(
         seat,
         text,
         seen=at if seen is None else seen,
-        request_id=request_id or f"{seat}-{at}",
+        request_id=f"{seat}-{at}" if request_id is None else request_id,
         now=now,
         by=by,
     )

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
-import html5lib
 import pytest
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -26,6 +25,7 @@ from tests.conftest import NOW, Table
 from tests.support.games import loaded
 from tests.support.mail_servers import FakeMailer
 from tests.support.neighbour_game import elsewhere
+from tests.support.pages import parsed
 from tests.support.visitors import Visitors
 
 Begin = Callable[..., Table]
@@ -66,7 +66,7 @@ def words_of(html: str) -> str:
 
 
 def body_of(html: str) -> ElementTree.Element:
-    body = html5lib.parse(html, namespaceHTMLElements=False).find("body")
+    body = parsed(html).root.find("body")
     assert body is not None
     return body
 

@@ -39,19 +39,22 @@ JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
 
 # ---- a server whose time a test sets ----
 
-MINUTE = timedelta(minutes=1)
-
 
 class Machine:
-    """A machine that runs web and scheduler, with a clock that can be set and a monotonic one."""
+    """A machine that runs web and scheduler, with a clock that can be set and a monotonic one.
 
-    def __init__(self, now: datetime = NOW) -> None:
+    Args:
+        tick: seconds between two heartbeats; the slower, the fewer it takes until hours have passed.
+    """
+
+    def __init__(self, now: datetime = NOW, tick: float = TICK) -> None:
         self.now = now
+        self.tick = tick
         self.steady = 1000.0
         self.start()
 
     def start(self) -> None:
-        self.recorders = [processes.HeartbeatRecorder(part, TICK) for part in processes.PARTS]
+        self.recorders = [processes.HeartbeatRecorder(part, self.tick) for part in processes.PARTS]
 
     def send_heartbeats(self) -> None:
         for recorder in self.recorders:
@@ -65,7 +68,7 @@ class Machine:
         """Let time pass on a healthy server; return the number of timeouts."""
         played, end = 0, self.now + span
         while self.now < end:
-            self.wait(min(9 * MINUTE, end - self.now))
+            self.wait(min(0.9 * processes.longest_gap(self.tick), end - self.now))
             self.send_heartbeats()
-            played += jobs.tick_turns(self.now, TICK)
+            played += jobs.tick_turns(self.now, self.tick)
         return played

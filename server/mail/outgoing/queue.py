@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
+
+from sqlalchemy import Select, exists, func, or_, select
+from sqlalchemy.orm import Session
 
 from byzanz.rules import PUBLIC
 from server.config import settings
@@ -12,7 +16,7 @@ from server.play import events, names
 from server.play.events import Event
 from server.play.game import Table
 from server.store import links, outbox, people
-from server.store.models import LinkPurpose
+from server.store.models import WAITING, Block, LinkPurpose, Mail, MailStatus, Mute, Person, Seat, SeatStatus
 from server.store.statements import LinkRow
 
 OWN_TURN_DELAY = 120
@@ -141,6 +145,56 @@ def _game_over(table: Table, event: events.GameOver) -> Iterator[Row]:
     return _to_table(table, "over", f"over:{table.game.id}", event, event.seq)
 
 
+# ---- table talk ----
+# Nothing of a word is stored in its emails. What they tell is read when they are sent, as their reader may read it
+# then.
+
+PATIENCE = timedelta(minutes=2)
+"""How long an email waits: people often say several things in a row, and their readers may be here."""
+APART = timedelta(hours=1)
+"""The least time between two of these emails about one game to one reader."""
+
+
+def _word_said(table: Table, event: events.WordSaid) -> Iterator[Row]:
+    """An email to each reader who wants one, unless one waits already, which will tell it."""
+    for person_id, seat in table.session.execute(_readers(table.game.id, event.person_id)).all():
+        at = _next_at(table.session, table.game.id, person_id, event.at)
+        if at is not None:
+            # A restored server gives a word's number to another one, and mail programs drop ids that they know.
+            key = f"talk:{table.game.id}:{person_id}:{int(event.at.timestamp() * 1e6)}"
+            delay = (at - event.at).total_seconds()
+            yield _row(table, "talk", key, person_id, event, seat=seat, delay=delay)
+
+
+def _readers(game_id: str, speaker_id: int) -> Select[int, int]:
+    """Return the query for those at a table who want to hear at once what a person says there."""
+    deaf = or_(
+        exists().where(Mute.person_id == Person.id, Mute.other_id == speaker_id),
+        exists().where(Block.person_id == Person.id, Block.other_id == speaker_id),
+    )
+    wants = (Person.talk == "once", ~Person.silent, Person.email.is_not(None), Person.id != speaker_id, ~deaf)
+    here = (Seat.game_id == game_id, Seat.status == SeatStatus.SEATED, ~Seat.silent, ~Seat.left)
+    query = select(Person.id, Seat.seat).join(Seat, Seat.person_id == Person.id)
+    return query.where(*here, *wants).order_by(Seat.seat)
+
+
+def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> datetime | None:
+    """Return when the next email to a reader may go out; None if one waits that will tell what is said now.
+
+    One that a mailer holds may be written already.
+    """
+    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == "talk")
+    held = Mail.leased_until > now
+    waiting = session.scalars(select(held).where(*theirs, WAITING)).all()
+    if any(not each for each in waiting):
+        return None
+    sent = session.scalar(select(func.max(Mail.finished_at)).where(*theirs, Mail.status == MailStatus.SENT))
+    last = now if waiting else sent
+    return max(now + PATIENCE, last + APART) if last is not None else now + PATIENCE
+
+
+# ---- all of them ----
+
 OWN = (events.SeatTaken, events.AutopilotSwitchedOn)
 """Acts on a seat whose player gets an email of their own, instead of the one to the table."""
 MAILS: dict[type[Event], Callable[[Table, Any], Iterator[Row]]] = {
@@ -152,4 +206,5 @@ MAILS: dict[type[Event], Callable[[Table, Any], Iterator[Row]]] = {
     events.LinkRequested: partial(_to_holder, "fresh"),
     events.GameRests: _game_rests,
     events.GameOver: _game_over,
+    events.WordSaid: _word_said,
 }

@@ -43,13 +43,13 @@ class Outside:
 
 
 @pytest.mark.skipif(servers.LIBRARY is None, reason="libfaketime is missing: apt-get install faketime")
-@pytest.mark.parametrize("step", ["+2h", "-2h"])
+@pytest.mark.parametrize("steps", [("+2h", "-2h"), pytest.param(("-2h", "+2h"), marks=pytest.mark.nightly)])
 def test_a_second_scheduler_with_a_wrong_clock_invents_no_outage(
-    bare_postgres: str, tmp_path: Path, step: str
+    bare_postgres: str, tmp_path: Path, steps: tuple[str, ...]
 ) -> None:
     migrate(bare_postgres)
     outside, clock = Outside(bare_postgres), servers.Clock(tmp_path / "clock")
-    clock.set(step)
+    clock.set(steps[0])
     with ExitStack() as stack:
         right = stack.enter_context(
             servers.running(("serve", "--port", "0"), bare_postgres, tmp_path / "right.log")
@@ -58,16 +58,18 @@ def test_a_second_scheduler_with_a_wrong_clock_invents_no_outage(
         wrong = stack.enter_context(
             servers.running(("scheduler",), bare_postgres, tmp_path / "wrong.log", clock.environment)
         )
-        wrong.wait(lambda: bool(outside.alerts()), "the alert")
-        right.wait_for_heartbeats(*PARTS)
-        assert [key.startswith(MACHINE_CLOCK) for key in outside.alerts()] == [True]
-        assert outside.all("SELECT count(*) FROM outage") == ["0"]
-        ahead = "SELECT count(*) FROM beat WHERE abs(extract(epoch FROM at - now())) > 60"
-        assert outside.all(ahead) == ["0"]
-        clock.set("+0")
-        wrong.wait(lambda: not outside.alerts(), "the end of the alert")
-        assert outside.all("SELECT count(*) FROM outage") == ["0"]
-        assert outside.all("SELECT DISTINCT off FROM process") == ["0"]
+        for step in steps:
+            clock.set(step)
+            wrong.wait(lambda: bool(outside.alerts()), "the alert")
+            right.wait_for_heartbeats(*PARTS)
+            assert [key.startswith(MACHINE_CLOCK) for key in outside.alerts()] == [True]
+            assert outside.all("SELECT count(*) FROM outage") == ["0"]
+            ahead = "SELECT count(*) FROM beat WHERE abs(extract(epoch FROM at - now())) > 60"
+            assert outside.all(ahead) == ["0"]
+            clock.set("+0")
+            wrong.wait(lambda: not outside.alerts(), "the end of the alert")
+            assert outside.all("SELECT count(*) FROM outage") == ["0"]
+            assert outside.all("SELECT DISTINCT off FROM process") == ["0"]
     assert outside.all("SELECT count(*) FROM process") == ["0"], "a clean stop deletes the rows"
 
 

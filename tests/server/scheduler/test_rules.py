@@ -36,7 +36,7 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> list[games.AnyRules]:
 
 @pytest.fixture
 def machine(app: Flask, packages: list[games.AnyRules]) -> Machine:  # noqa: ARG001 - requested for their effects
-    made = Machine()
+    made = Machine(tick=1000.0)
     made.send_heartbeats()
     return made
 

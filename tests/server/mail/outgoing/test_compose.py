@@ -830,7 +830,7 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
             send_waiting(at)
 
     with monkeypatch.context() as doomed:
-        doomed.setattr("server.play.events.hand_over", lambda *_, **_more: (_ for _ in ()).throw(Dies))
+        doomed.setattr("server.play.game.hand_over", lambda *_, **_more: (_ for _ in ()).throw(Dies))
         with pytest.raises(Dies):
             mend(NOW + MINUTE)
     assert row(Person, game.people[0]).unreachable is not None  # the page goes on to offer another try
