@@ -29,6 +29,7 @@ from server.mail.outgoing.smtp import Message, Transport
 from server.play import positions, running
 from server.scheduler import jobs, loop
 from server.store import engine, links, migrate, people, processes, totals
+from server.store.mail_kinds import MailKind
 from server.store.models import Entry, Game, Heartbeat, LinkPurpose, Mail, Person, Seat, Turn
 from server.validation import Guest
 from tests.torture import databases
@@ -300,7 +301,7 @@ def _add_invitations(session: Session, rows: FromClause, now: datetime) -> None:
     game_id = _named("i", rows.c.n)
     _add_game(session, rows, game_id, now, status="inviting")
     _add_seat(session, rows, game_id, seat=0, status="invited", person_id=1, invited_at=now)
-    _add_mail(session, rows, game_id, now, kind="invite", person_id=1)
+    _add_mail(session, rows, game_id, now, kind=MailKind.INVITE, person_id=1)
 
 
 def _add_game(
@@ -346,7 +347,7 @@ def _add_turns(session: Session, rows: FromClause, game_id: ColumnElement[str], 
         due_at=now + DAY,
         remind_at=now + DAY * 0.8,
     )
-    _add_mail(session, rows, game_id, now, kind="turn", person_id=_sitting(rows.c.n, 0), seq=1)
+    _add_mail(session, rows, game_id, now, kind=MailKind.TURN, person_id=_sitting(rows.c.n, 0), seq=1)
 
 
 def _add_mail(

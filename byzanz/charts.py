@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from byzanz.moves import Message
+
 Heading: TypeAlias = tuple[str, ...]
 """The part of a game that a moment belongs to, from coarse to fine, each word a kind and perhaps a number:
 `("round 3", "lot 5")`.
@@ -73,6 +75,7 @@ class Highlight:
         seat: whose moment it is.
         numbers: what the words tell, such as a price.
         cards: to be drawn beside the words, by name.
+        followed: what followed then, in sentences of `Rules.followed`.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Highlight:
     seat: int
     numbers: tuple[int, ...] = ()
     cards: tuple[str, ...] = ()
+    followed: tuple[Message, ...] = ()
 
 
 def chart(name: str, kind: Kind, of: Sequence[str], rows: Iterable[Row]) -> Chart:

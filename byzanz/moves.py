@@ -175,9 +175,11 @@ class Message(NamedTuple):
     Args:
         text: an English sentence with named places: `"%(name)s wins %(prizes)s."`. As the first argument of this class
             it is extracted for translation.
-        places: the value of each place: a number, a text, or several in a tuple, which becomes a list in words.
+        places: the value of each place: a number, a text, or several in a tuple, which becomes a list in words. Cards
+            with blanks between them are named as the game names several. What no place names is for templates that
+            draw it: anything that JSON can hold.
         seats: the seat for each place that names a player, or several in a tuple. The reader becomes “you”, in a form
-            that fits a list: put such a place where a list could stand.
+            that fits a list: put such a place where a list could stand. Pairs of a seat and a text become “Ann +2”.
         you: the sentence for the player in the place `name`: `"You win %(prizes)s."`. As the fourth argument it is
             extracted for translation, too; if it is empty, this player reads `text` as well.
     """

@@ -150,10 +150,13 @@ def written(value: Any) -> str:
 
 
 def read_json(text: str) -> Any:
-    """Return the value of a line that `written` wrote, with tuples in place of lists, also within one mapping.
+    """Return the value of a line that `written` wrote, with tuples in place of lists, also within mappings.
 
     Raises:
         ValueError: the text is not JSON.
     """
-    value = json.loads(text)
-    return {name: frozen(item) for name, item in value.items()} if isinstance(value, dict) else frozen(value)
+    return frozen(json.loads(text, object_hook=_frozen_items))
+
+
+def _frozen_items(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: frozen(item) for name, item in found.items()}

@@ -77,8 +77,6 @@ class Rules(ABC, Generic[S, V]):
     """Roughly how many decisions a player makes: pages say so until enough games have ended; bots look ahead by it."""
     example_orders: ClassVar[Sequence[str]] = ()
     """Standing orders as players write them, one of each kind; `byzanz check` tries them."""
-    forgets: ClassVar[bool] = False
-    """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
 
     def __init_subclass__(cls) -> None:
         """Say in one line what the class of a game lacks; a class without a slug is no game yet."""
@@ -279,17 +277,6 @@ class Rules(ABC, Generic[S, V]):
             before: PUBLIC's view before one move or shuffle; after: the same after it, so that nothing hidden is told.
         """
         return ()
-
-    def news(self, view: V, moves: Sequence[str]) -> Sequence[Any]:
-        """Return what each of the latest moves did, as far as the view still shows it; None where it does not.
-
-        For templates that draw it, in place of the sentences of `followed`; it must be public and hashable.
-
-        Args:
-            view: after the last of these moves.
-            moves: as everybody may read them, in order: consecutive ones of those that count.
-        """
-        return [None] * len(moves)
 
     def highlights(self, views: Sequence[V], winners: Sequence[int]) -> Sequence[Highlight]:
         """Return the moments of a finished game that are worth telling, three at most; none by default.

@@ -1,4 +1,4 @@
-"""The umpire: plays a checked move, settles shuffles and forced moves, and replays a log."""
+"""The umpire: plays a checked move, settles shuffles and forced moves, says what followed, and replays a log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from byzanz.moves import IllegalMove, Move, Shuffle, UnreadableMove
+from byzanz.moves import IllegalMove, Message, Move, Shuffle, UnreadableMove
+from byzanz.parsing import read_json, written
 from byzanz.rules import Rules, S, V
 
 
@@ -77,6 +78,29 @@ def settle(rules: Rules[S, V], state: S, deal: Callable[[Shuffle], Move]) -> tup
             return state, tuple(steps)
         state = rules.apply(state, step.seat, step.move)
         steps.append(step)
+
+
+def followed(rules: Rules[S, V], before: V, after: V) -> str:
+    """Return what followed from a move as a line of JSON, which can be kept; empty if nothing did.
+
+    Args:
+        rules: the game.
+        before: PUBLIC's view before one move or shuffle.
+        after: PUBLIC's view after it.
+
+    Raises:
+        Exception: the game fails to say it, or a sentence lacks one of its places.
+    """
+    messages = rules.followed(before, after)
+    for message in messages:
+        for sentence in (message.text, message.you):
+            sentence % {**message.places, **message.seats}
+    return written(list(messages)) if messages else ""
+
+
+def read_followed(line: str) -> tuple[Message, ...]:
+    """Return the sentences of a line that `followed` made."""
+    return tuple([Message(*each) for each in read_json(line)]) if line else ()
 
 
 def replay(

@@ -26,7 +26,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     from server import config
     from server.mail.outgoing import queue
     from server.ops import logs, metrics
-    from server.play import events
+    from server.play import game
     from server.store import engine
     from server.web import http, setup
 
@@ -39,5 +39,5 @@ def create_app(settings: Settings | None = None) -> Flask:
     metrics.init_app(app)
     http.init_app(app)
     logs.init_app(app)
-    events.register(app, queue.queue)
+    game.register(app, queue.queue)
     return app

@@ -265,7 +265,7 @@ CHECKS: tuple[Check, ...] = (
     hidden.check_deal,
     hidden.check_sealed,
     hidden.check_told,
-    hidden.check_news,
+    moves.check_followed,
     check_records,
     check_orders,
 )

@@ -381,23 +381,6 @@ def _check_told_shuffle(game: Game, seat: int | None, move: Move, after: Any) ->
         )
 
 
-def check_news(game: Game) -> None:
-    """What moves did is public and hashable, one item a move, and a longer look back never tells another thing."""
-    rules = game.rules
-    made: list[str] = []
-    for moment in game.moments():
-        made.append(rules.redact_move(moment.move, moment.seat, PUBLIC, False))
-        view = rules.view(moment.after, PUBLIC)
-        told = rules.news(view, made)
-        expect(len(told) == len(made), "news returns %s items for %s moves.", len(told), len(made))
-        hash(tuple(told))
-        expect(rules.news(view, made[-1:]) == told[-1:], "news tells another thing of the last move alone.")
-        expect(list(rules.news(view, ())) == [], "news tells something of no move.")
-        for viewer in (*range(game.seats), ALL):
-            same = rules.news(rules.view(moment.after, viewer), made) == told
-            expect(same, "news tells %s something else than PUBLIC.", who(viewer))
-
-
 def check_census(game: Game) -> None:
     """No card is made or lost, whatever is played."""
     rules = game.rules

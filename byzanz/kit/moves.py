@@ -34,7 +34,8 @@ from byzanz.moves import (
     UnreadableMove,
 )
 from byzanz.orders import PlacedOrder
-from byzanz.rules import Rules
+from byzanz.rules import PUBLIC, Rules
+from byzanz.umpire import followed, read_followed
 
 _NONSENSE = (
     "",
@@ -391,3 +392,20 @@ def _written(kind: type) -> frozenset[str]:
     """Return the texts in a game's modules."""
     own = kind.__module__.rpartition(".")[0] or kind.__module__
     return frozenset().union(*(texts_of(name) for name in sys.modules if f"{name}.".startswith(f"{own}.")))
+
+
+def check_followed(game: Game) -> None:
+    """What followed from a move is said in whole sentences about the seats of the table, the same each time."""
+    rules = game.rules
+    for moment in game.moments():
+        views = rules.view(moment.state, PUBLIC), rules.view(moment.after, PUBLIC)
+        line = followed(rules, *views)
+        expect(followed(rules, *views) == line, "followed says something else the second time.")
+        for message in read_followed(line):
+            for place, named in message.seats.items():
+                several = named if isinstance(named, tuple) else (named,)
+                seats = [each[0] if isinstance(each, tuple) else each for each in several]
+                strangers = set(seats) - set(range(game.seats))
+                expect(
+                    not strangers, "followed names %s in the place %s, which is no seat.", strangers, place
+                )

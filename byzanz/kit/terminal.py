@@ -221,8 +221,11 @@ def _said(fact: Fact) -> str:
 
 
 def _sentence(message: Message, names: Sequence[str], own: int) -> str:
+    def called(seat: Any) -> str:
+        return f"{names[seat[0]]} {seat[1]}" if isinstance(seat, tuple) else names[seat]
+
     named = {
-        place: ", ".join(names[seat] for seat in (seats if isinstance(seats, tuple) else (seats,)))
+        place: ", ".join(map(called, seats)) if isinstance(seats, tuple) else called(seats)
         for place, seats in message.seats.items()
     }
     listed = {

@@ -67,6 +67,11 @@ class ShuffleCheck:
         shorter = min(len(self.order), len(self.logged))
         return next((place for place, (card, told) in pairs if card != told), shorter)
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the entry does not hold the recomputed order or, where there is none, not these cards."""
+        return self.differs is not None or (self.order is None and sorted(self.cards) != sorted(self.logged))
+
 
 @dataclass(frozen=True, slots=True)
 class CheckStep:

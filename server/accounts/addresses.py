@@ -28,6 +28,7 @@ from server.mail import deliverability
 from server.play import clock, powers, turns
 from server.store import links, networks, outbox, people
 from server.store.engine import reading, transaction, truncate_log
+from server.store.mail_kinds import MailKind
 from server.store.models import AddressChange, BrowserSession, Link, LinkPurpose, Mail, Person
 from server.store.statements import LinkRow
 
@@ -178,9 +179,9 @@ def _mail_new(
     if not reader.accepted:  # no stranger's words in the mail
         reader.name = validation.name_from_address(address)
     day = now - timedelta(days=1)
-    if "by" not in details and outbox.count_queued(session, ("move",), reader.id, day) >= CHANGES_A_DAY:
+    if "by" not in details and outbox.count_queued(session, MailKind.MOVE, reader.id, day) >= CHANGES_A_DAY:
         return
-    _mail(session, "move", reader.id, link, now, details)
+    _mail(session, MailKind.MOVE, reader.id, link, now, details)
 
 
 def _mail(
@@ -263,7 +264,7 @@ def _confirm(
     session.execute(update(Link).where(Link.id == link.id).values(expires_at=None))
     until = (now + OBJECT_WITHIN).isoformat()
     details = {"until": until} | ({"by": "operator"} if change.by_operator else {})
-    _mail(session, "moving", change.person_id, objection, now, details)
+    _mail(session, MailKind.MOVING, change.person_id, objection, now, details)
 
 
 # ---- by the operator ----
@@ -413,7 +414,7 @@ def _is_due(session: Session, change: AddressChange, until: datetime) -> bool:
 
 def _told_at(session: Session, change: AddressChange) -> datetime | None:
     """Return when the email to the old mailbox was sent or given up; None while it waits."""
-    key = _key("moving", _objection(session, change.person_id).id)
+    key = _key(MailKind.MOVING, _objection(session, change.person_id).id)
     return session.scalar(select(Mail.finished_at).where(Mail.key == key))
 
 
@@ -456,7 +457,12 @@ def _finish(session: Session, change: AddressChange, other: Person, now: datetim
         LOGGER.warning(
             "person %s keeps their address: email to the one given by the operator fails", person.id
         )
-    key = _key("moved", objection.id)
+    key = _key(MailKind.MOVED, objection.id)
     outbox.enqueue(
-        session, key=key, kind="moved", person_id=person.id, now=now, details={"done": done, "lost": lost}
+        session,
+        key=key,
+        kind=MailKind.MOVED,
+        person_id=person.id,
+        now=now,
+        details={"done": done, "lost": lost},
     )

@@ -24,8 +24,9 @@ from server.errors import TooMany
 from server.lobby import notify
 from server.mail import deliverability
 from server.play import turns
-from server.store import links, networks, outbox, people
+from server.store import links, mail_kinds, networks, outbox, people
 from server.store.engine import insert, transaction
+from server.store.mail_kinds import MailKind
 from server.store.models import (
     BrowserSession,
     Game,
@@ -145,7 +146,7 @@ def mail_sign_in(
             person = _reader(session, address, now, newcomers=newcomers)
             proof = _proof(session, person, seat_token, now) or ("-new" if newcomers else "")
             details = {"language": language}
-            _queue_mail(session, "signin", person, now, details=details, proof=proof, counts=newcomers)
+            _queue_mail(session, MailKind.SIGNIN, person, now, details=details, proof=proof, counts=newcomers)
     if full:  # for every address, so that nobody learns which ones are known
         raise TooMany(
             "Too many newcomers have asked for a link. Try again in an hour. "
@@ -178,7 +179,7 @@ def mail_sign_in_again(person_id: int, now: datetime, language: str | None = Non
     """Mail a sign-in link to somebody who is signed in, who is to show that they still read this address."""
     with transaction() as session:
         details = {"language": language}
-        _queue_mail(session, "signin", person_id, now, details=details, proof="-browser", counts=False)
+        _queue_mail(session, MailKind.SIGNIN, person_id, now, details=details, proof="-browser", counts=False)
 
 
 def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
@@ -207,7 +208,7 @@ def _queue_mail(
     """Queue a requested mail, or write the same rows for a decoy that is deleted at the end.
 
     Args:
-        kind: `signin`, which creates a link, or `fresh`.
+        kind: of the mail; a link is made for it if the kind says so.
         person_id: the reader; a decoy if None, or if they had their mails of this hour or day.
         proof: as `_proof` returns it.
         counts: it may go to a stranger. Otherwise it must not count: what one visitor may still cause would tell them
@@ -218,7 +219,7 @@ def _queue_mail(
     session.flush()
     may = _may_have_another(session, kind, proof, person_id or decoy.id, now)
     reader = person_id if person_id and may else decoy.id
-    owner = reader if kind == "signin" else decoy.id
+    owner = reader if mail_kinds.of(kind).has_own_link else decoy.id
     link = links.issue(session, LinkPurpose.SIGNIN, owner, now)
     outbox.enqueue(
         session,
@@ -228,7 +229,7 @@ def _queue_mail(
         person_id=reader,
         now=now,
         game_id=game_id if reader == person_id else None,
-        details={**(details or {}), "link": link.id} if kind == "signin" else details,
+        details={**(details or {}), "link": link.id} if mail_kinds.of(kind).has_own_link else details,
     )
     _delete_decoy(session, decoy)
 
@@ -236,7 +237,7 @@ def _queue_mail(
 def _may_have_another(session: Session, kind: str, proof: str, person_id: int, now: datetime) -> bool:
     """Whether a person may get one more mail of a kind within this hour and this day, for the same proof."""
     hour, day = (
-        outbox.count_queued(session, (kind,), person_id, now - ago, prefix=f"{kind}{proof}:")
+        outbox.count_queued(session, kind, person_id, now - ago, prefix=f"{kind}{proof}:")
         for ago in (timedelta(hours=1), timedelta(days=1))
     )
     return hour < LINKS_PER_HOUR and day < (LINKS_PER_DAY if proof in ANYBODYS else OWN_PER_DAY)
@@ -312,9 +313,9 @@ def mail_games(person_id: int, now: datetime) -> None:
     with transaction() as session:
         if session.get_one(Person, person_id).email is None:
             return
-        if _may_have_another(session, "games", "", person_id, now):
+        if _may_have_another(session, MailKind.GAMES, "", person_id, now):
             key = f"games:{person_id}:{int(now.timestamp() * 1e6)}"
-            outbox.enqueue(session, key=key, kind="games", person_id=person_id, now=now)
+            outbox.enqueue(session, key=key, kind=MailKind.GAMES, person_id=person_id, now=now)
 
 
 def mail_fresh_link(token: str, now: datetime, *, to_seat: bool = False) -> None:
@@ -330,10 +331,10 @@ def mail_fresh_link(token: str, now: datetime, *, to_seat: bool = False) -> None
         person, known = _find_person(session, Person.id == (link.person_id if link else 0))
         if link is None or link.purpose == LinkPurpose.SIGNIN:
             proof = f"-link{link.id}" if link is not None else ""
-            _queue_mail(session, "signin", person if known else None, now, proof=proof, counts=False)
+            _queue_mail(session, MailKind.SIGNIN, person if known else None, now, proof=proof, counts=False)
         else:
             reader, details = person if opens else None, {"purpose": opens}
-            _queue_mail(session, "fresh", reader, now, link.game_id, details, proof=f"-link{link.id}")
+            _queue_mail(session, MailKind.FRESH, reader, now, link.game_id, details, proof=f"-link{link.id}")
 
 
 def _still_open(session: Session, link: LinkRow | None, to_seat: bool) -> LinkPurpose | None:

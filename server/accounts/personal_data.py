@@ -29,7 +29,7 @@ from server.mail import deliverability
 from server.play import history, names, positions, powers
 from server.play.game import load
 from server.play.powers import Asker
-from server.store import facts, outbox, people
+from server.store import facts, mail_kinds, outbox, people
 from server.store.engine import Base, reading, transaction, truncate_log, utc_now
 from server.store.facts import Fact, kept
 from server.store.models import (
@@ -68,8 +68,6 @@ NAME = names.FORMER
 """The name of an erased person, with a number where a table has several."""
 EMAILED = {"outbox", "received", "link"}
 """Tables in which an address leaves rows to which something was only emailed."""
-ABOUT_OTHERS = ("answered", "refused", "vacant")
-"""Kinds of mail whose details name a person who is not the reader."""
 
 
 def erase_as_moderator(person_id: int, by: Asker, now: datetime) -> bool:
@@ -248,7 +246,7 @@ def _forget_words(
 ) -> None:
     """Delete what waiting mails, alerts and the outbox say about a person."""
     outbox.forget_reader(session, person_id, now)
-    waiting = (WAITING, Mail.game_id.in_(game_ids), Mail.kind.in_(ABOUT_OTHERS))
+    waiting = (WAITING, Mail.game_id.in_(game_ids), Mail.kind.in_(mail_kinds.NAMING_ANOTHER))
     for mail in outbox.find(session, *waiting):
         details = outbox.details(mail)
         if details.get("name") in names:

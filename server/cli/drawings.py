@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, TypeAlias, cast
 
@@ -31,9 +32,10 @@ from byzanz.kit.check import Checks
 from byzanz.kit.conformance import Fault, Game
 from byzanz.kit.moves import orders_of
 from byzanz.kit.played import expect, who
-from byzanz.moves import RulesError, ranked
+from byzanz.moves import Message, RulesError, ranked
 from byzanz.record import Cause, Entry
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
+from byzanz.umpire import followed, read_followed
 from server import i18n
 
 _VOID = frozenset(
@@ -197,7 +199,7 @@ class Scene:
         view: what they see.
         names: of the players.
         answers, others: the viewer's legal moves, and those out of turn, as texts.
-        told: the latest moves as the viewer may read them, each with what it did.
+        told: the latest moves as the viewer may read them, each with what followed from it.
     """
 
     viewer: Viewer
@@ -205,7 +207,7 @@ class Scene:
     names: tuple[str, ...]
     answers: tuple[str, ...]
     others: tuple[str, ...]
-    told: tuple[tuple[Entry, Any], ...]
+    told: tuple[tuple[Entry, Sequence[Message]], ...]
 
 
 def _scenes(game: Game) -> Iterator[Scene]:
@@ -223,14 +225,15 @@ def _scene(game: Game, at: int, viewer: Viewer) -> Scene:
     view, seat = rules.view(state, viewer), viewer if isinstance(viewer, int) else -1
     latest = range(max(0, at - _LATEST), at)
     entries = [_entry(game, each, at, viewer) for each in latest]
-    public = [_entry(game, each, at, PUBLIC).move for each in latest]
+    views = [rules.view(state, PUBLIC) for state in game.states[latest.start : at + 1]]
+    lines = [followed(rules, *pair) for pair in pairwise(views)]
     return Scene(
         viewer,
         view,
         _NAMES[: game.seats] + tuple(f"P{seat}" for seat in range(len(_NAMES), game.seats)),
         tuple(map(str, rules.moves(state, seat))),
         tuple(map(str, rules.out_of_turn_moves(state, seat))),
-        tuple(zip(entries, rules.news(view, public), strict=True)),
+        tuple(zip(entries, map(read_followed, lines), strict=True)),
     )
 
 
@@ -304,7 +307,7 @@ def check_words(game: Game) -> None:
         said: list[tuple[str, tuple[Any, ...]]] = [("about", ()), ("waiting", (view, names))]
         said += [("option", (move,)) for move in every[:: 1 + len(every) // _MOST_MOVES]]
         said += [("part", (part,)) for part in heading]
-        said += [("describe", (entry, names, me, fact)) for entry, fact in scene.told]
+        said += [("describe", (entry, names, me, messages)) for entry, messages in scene.told]
         said += [(name, (view, names)) for name in ("asked", "help") if view.question]
         for name, arguments in said:
             made = drawn(f"The macro {name} of words.html", getattr(words, name), *arguments)

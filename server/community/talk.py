@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
-    Select,
     and_,
     bindparam,
     delete,
@@ -21,7 +20,6 @@ from sqlalchemy import (
     func,
     literal_column,
     null,
-    or_,
     select,
     union_all,
 )
@@ -32,18 +30,15 @@ from server import play
 from server.community.plain_text import cleaned
 from server.config import settings
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
-from server.play import names
+from server.play import events, names
 from server.play.game import Table
-from server.store import facts, links, outbox
+from server.store import facts, links
 from server.store.engine import connection_of, transaction
 from server.store.models import (
-    WAITING,
     Block,
     Game,
     GameStatus,
     LinkPurpose,
-    Mail,
-    MailStatus,
     Mute,
     Notes,
     Person,
@@ -146,65 +141,6 @@ def read_words(
     return said, next((row.text for row in rows if not row.number), "")
 
 
-# ---- emails about talk ----
-# Nothing of a word is stored in them. What they tell is read when they are sent, as their reader may read it then.
-
-PATIENCE = timedelta(minutes=2)
-"""How long an email waits: people often say several things in a row, and their readers may be here."""
-APART = timedelta(hours=1)
-"""The least time between two of these emails about one game to one reader."""
-
-
-def announce(session: Session, game_id: str, word: Word, now: datetime) -> None:
-    """Queue an email about a word to each reader who wants one, unless one waits already, which will tell it.
-
-    Args:
-        game_id: of the game, locked.
-        word: just said.
-    """
-    for person_id, seat in session.execute(_readers(game_id, word.person_id)).all():
-        at = _next_at(session, game_id, person_id, now)
-        if at is not None:
-            outbox.enqueue(
-                session,
-                # A restored server gives a word's number to another one, and mail programs drop ids that they know.
-                key=f"talk:{game_id}:{person_id}:{int(now.timestamp() * 1e6)}",
-                kind="talk",
-                person_id=person_id,
-                now=now,
-                game_id=game_id,
-                seat=seat,
-                delay=(at - now).total_seconds(),
-            )
-
-
-def _readers(game_id: str, speaker_id: int) -> Select[int, int]:
-    """Return the query for those at a table who want to hear at once what a person says there."""
-    deaf = or_(
-        exists().where(Mute.person_id == Person.id, Mute.other_id == speaker_id),
-        exists().where(Block.person_id == Person.id, Block.other_id == speaker_id),
-    )
-    wants = (Person.talk == "once", ~Person.silent, Person.email.is_not(None), Person.id != speaker_id, ~deaf)
-    here = (Seat.game_id == game_id, Seat.status == SeatStatus.SEATED, ~Seat.silent, ~Seat.left)
-    query = select(Person.id, Seat.seat).join(Seat, Seat.person_id == Person.id)
-    return query.where(*here, *wants).order_by(Seat.seat)
-
-
-def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> datetime | None:
-    """Return when the next email to a reader may go out; None if one waits that will tell what is said now.
-
-    One that a mailer holds may be written already.
-    """
-    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == "talk")
-    held = Mail.leased_until > now
-    waiting = session.scalars(select(held).where(*theirs, WAITING)).all()
-    if any(not each for each in waiting):
-        return None
-    sent = session.scalar(select(func.max(Mail.finished_at)).where(*theirs, Mail.status == MailStatus.SENT))
-    last = now if waiting else sent
-    return max(now + PATIENCE, last + APART) if last is not None else now + PATIENCE
-
-
 # ---- saying and deleting ----
 # Everybody at the table reads everything, except the words of people whom they have muted or blocked themselves.
 # Nobody else reads any of it.
@@ -283,7 +219,7 @@ def say(
         )
         session.add(word)
         session.flush()
-        announce(session, game_id, word, now)
+        table.tell(events.WordSaid(at=now, seat=seat.seat, person_id=person_id))
         return word
 
 

@@ -28,7 +28,7 @@ from server.lobby.settings import NO_HOURS, OwnHours, TimeControl, clean_time_co
 from server.play import names, positions
 from server.play.game import load
 from server.play.moderation import has_looked
-from server.store import links, log, people
+from server.store import links, log, mail_kinds, people
 from server.store.engine import reading, transaction
 from server.store.models import (
     Game,
@@ -263,7 +263,7 @@ def remind(token: str, number: int, now: datetime) -> None:
         if seat.status != SeatStatus.INVITED or seat.person_id is None:
             raise Closed("Nobody is invited to this seat.")
         recent = select(Mail.id).where(
-            Mail.kind.in_(notify.INVITATIONS),
+            Mail.kind.in_(mail_kinds.INVITATIONS),
             Mail.game_id == game.id,
             Mail.person_id == seat.person_id,
             Mail.created_at > now - REMINDER_INTERVAL,
@@ -274,7 +274,7 @@ def remind(token: str, number: int, now: datetime) -> None:
                 name=names.of(GameRow.of(game), seat, names.ORGANISER),
             )
         notify.check_invitations(session, game.organiser_id, 1, now)
-        notify.invite(session, seat, now, "nudge")
+        notify.invite(session, seat, now, reminder=True)
 
 
 def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
@@ -459,7 +459,8 @@ def send_nudges(now: datetime, limit: int = 100) -> int:
 
 def _unanswered(now: datetime) -> Select[str, int | None]:
     nudged = exists().where(
-        or_(Mail.kind == "nudge", (Mail.kind == "held") & Mail.key.startswith("nudge:")),
+        Mail.kind.in_(mail_kinds.INVITATIONS),
+        or_(*(Mail.key.startswith(f"{kind}:") for kind in mail_kinds.INVITATION_REMINDERS)),
         Mail.game_id == Seat.game_id,
         Mail.person_id == Seat.person_id,
         Mail.created_at >= Seat.invited_at,
@@ -479,7 +480,7 @@ def _nudge(game_id: str, person_id: int | None, now: datetime) -> int:
         game = session.get_one(Game, game_id)
         seat = session.scalar(select(Seat).where(Seat.game_id == game_id, Seat.person_id == person_id))
         assert seat is not None
-        notify.invite(session, seat, now, "nudge")
+        notify.invite(session, seat, now, reminder=True)
         notify.notify_organiser(session, game, seat, "silent", now)
         return 1
 

@@ -14,12 +14,14 @@ from server.community import blocks
 from server.errors import Crowded, TooMany
 from server.play import history, names, positions
 from server.play.game import load
-from server.store import alerts, links, outbox
+from server.store import alerts, links, mail_kinds, outbox
 from server.store import networks as store_networks
 from server.store.facts import Fact
+from server.store.mail_kinds import MailKind
 from server.store.models import (
-    INVITATION,
-    NO_TURN,
+    HELD_INVITATION,
+    NOT_NUMEROUS,
+    SINGLE_INVITATION,
     WAITING,
     Game,
     GameStatus,
@@ -34,8 +36,6 @@ from server.store.networks import HOUR, Caused, Limits
 from server.store.statements import GameRow
 
 DAY = timedelta(days=1)
-INVITATIONS = ("invite", "nudge", "held")
-"""Kinds of mails that invite: `held` is an invitation or a reminder that waits for the next day."""
 REACH_A_STRANGER = 3
 """Mails with invitations that reach an address within a day which has never accepted one."""
 FROM_NETWORKS = Limits(networks=(30, 40, 50), share=10)
@@ -63,7 +63,7 @@ def check_invitations(session: Session, organiser_id: int | None, count: int, no
         TooMany: the message says how many are left.
     """
     filters = (Mail.game_id == Game.id, Game.organiser_id == organiser_id)
-    today = (Mail.kind.in_(INVITATIONS), Mail.created_at > now - DAY)
+    today = (Mail.kind.in_(mail_kinds.INVITATIONS), Mail.created_at > now - DAY)
     sent = session.scalar(select(func.count(Mail.id)).where(*filters, *today))
     left = max(0, INVITATIONS_A_DAY - (sent or 0))
     if count > left:
@@ -88,7 +88,8 @@ def ask_to_confirm(
         Crowded: the requester's networks have caused too many emails.
     """
     delay = check_crowd(session, now) if limited else 0
-    filters = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
+    kind = MailKind.CONFIRM
+    filters = (Mail.game_id == Game.id, Mail.kind == kind, Mail.person_id == organiser.id)
     waiting = select(func.count(Mail.id)).where(
         *filters, Mail.created_at > now - DAY, Game.status == GameStatus.ASKED
     )
@@ -100,7 +101,7 @@ def ask_to_confirm(
     outbox.enqueue(
         session,
         key=f"confirm:{game.id}",
-        kind="confirm",
+        kind=kind,
         person_id=organiser.id,
         now=now,
         game_id=game.id,
@@ -125,10 +126,11 @@ def lock_people(session: Session, game: Game) -> None:
     session.execute(everybody.order_by(Person.id).with_for_update(key_share=True))
 
 
-def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") -> None:
-    """Email a person their invitation, or (`nudge`) a reminder of it; if they get too many, it is held for a day."""
+def invite(session: Session, seat: Seat, now: datetime, *, reminder: bool = False) -> None:
+    """Email a person their invitation, or a reminder of it; if they get too many, it is held for a day."""
     assert seat.person_id is not None
-    if kind == "invite":
+    kind = MailKind.REMIND_INVITATION if reminder else MailKind.INVITE
+    if not reminder:
         seat.invited_at = now
     person = session.get_one(Person, seat.person_id, with_for_update={"key_share": True})
     origin = store_networks.current() or _earlier_origin(session, seat)
@@ -136,12 +138,14 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
     host_id = session.get_one(Game, seat.game_id).organiser_id
     held_until = max(waits, now) if waits else _held_until(session, person, host_id, origin, now)
     before = select(func.count()).where(
-        Mail.kind.in_((kind, "held")), Mail.game_id == seat.game_id, Mail.person_id == seat.person_id
+        Mail.kind.in_((kind, *mail_kinds.HELD_INVITATIONS)),
+        Mail.game_id == seat.game_id,
+        Mail.person_id == seat.person_id,
     )
     outbox.enqueue(
         session,
         key=f"{kind}:{seat.game_id}:{seat.seat}:{seat.person_id}:{session.scalar(before)}",
-        kind="held" if held_until else kind,
+        kind=MailKind.HELD if held_until else kind,
         person_id=seat.person_id,
         now=now,
         game_id=seat.game_id,
@@ -154,7 +158,11 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
 
 def _earlier_origin(session: Session, seat: Seat) -> str | None:
     """Return the origin of the last invitation to a seat, whose reminder has the same one."""
-    about = (Mail.game_id == seat.game_id, Mail.person_id == seat.person_id, Mail.kind.in_(INVITATIONS))
+    about = (
+        Mail.game_id == seat.game_id,
+        Mail.person_id == seat.person_id,
+        Mail.kind.in_(mail_kinds.INVITATIONS),
+    )
     return session.scalar(select(Mail.origin).where(*about).order_by(Mail.id.desc()).limit(1))
 
 
@@ -169,9 +177,9 @@ def _held_until(
     """
     if person.accepted:
         return None
-    theirs = (NO_TURN, Mail.person_id == person.id)
-    sent = (Mail.kind == "held") & (Mail.status == MailStatus.SENT) & (Mail.finished_at > now - DAY)
-    reached = or_(INVITATION & (Mail.created_at > now - DAY), sent)
+    theirs = (NOT_NUMEROUS, Mail.person_id == person.id)
+    sent = HELD_INVITATION & (Mail.status == MailStatus.SENT) & (Mail.finished_at > now - DAY)
+    reached = or_(SINGLE_INVITATION & (Mail.created_at > now - DAY), sent)
     if (session.scalar(select(func.count(Mail.id)).where(*theirs, reached)) or 0) >= REACH_A_STRANGER:
         return now + DAY
     until = max(room_from(session, now, origin, proven=_is_proven(session, host_id)))
@@ -182,7 +190,7 @@ def _waits(session: Session, person: Person) -> datetime | None:
     """Return until when earlier invitations to a person are held, None if none is."""
     if person.accepted:
         return None
-    held = (NO_TURN, Mail.person_id == person.id, Mail.kind == "held", WAITING)
+    held = (NOT_NUMEROUS, Mail.person_id == person.id, HELD_INVITATION, WAITING)
     return session.scalar(select(func.min(Mail.not_before)).where(*held))
 
 
@@ -259,7 +267,7 @@ def confirm_seat(session: Session, game: Game, seat: Seat, now: datetime) -> Non
     outbox.enqueue(
         session,
         key=f"seated:{game.id}:{seat.person_id}:{seat.cut_number}:{own[:16]}",
-        kind="seated",
+        kind=MailKind.SEATED,
         person_id=seat.person_id,
         now=now,
         game_id=game.id,
@@ -293,7 +301,7 @@ def notify_organiser(
     outbox.enqueue(
         session,
         key=f"answered:{game.id}:{seat.person_id}:{answer}:{int(now.timestamp() * 1e6)}",
-        kind="answered",
+        kind=MailKind.ANSWERED,
         person_id=game.organiser_id,
         now=now,
         game_id=game.id,
@@ -321,7 +329,7 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
     outbox.enqueue(
         session,
         key=f"cancelled:{game.id}:{seat.person_id}:{int(now.timestamp() * 1e6)}",
-        kind="cancelled",
+        kind=MailKind.CANCELLED,
         person_id=seat.person_id,
         now=now,
         game_id=game.id,
@@ -349,7 +357,7 @@ def ask_about_open_table(session: Session, game: Game, now: datetime) -> None:
     outbox.enqueue(
         session,
         key=open_table_key(game.id, game.open_until),
-        kind="open_table",
+        kind=MailKind.OPEN_TABLE,
         person_id=game.organiser_id,
         now=now,
         game_id=game.id,
@@ -364,7 +372,7 @@ def _has_heard(session: Session, seat: Seat) -> bool:
         Mail.person_id == seat.person_id,
         Mail.created_at >= seat.invited_at,
     )
-    mailed = or_(INVITATION, (Mail.kind == "held") & (Mail.status != MailStatus.WAITING))
+    mailed = or_(SINGLE_INVITATION, HELD_INVITATION & (Mail.status != MailStatus.WAITING))
     return session.scalar(select(Mail.id).where(*about, mailed).limit(1)) is not None
 
 

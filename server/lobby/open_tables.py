@@ -26,8 +26,9 @@ from server.play.moderation import has_looked
 from server.play.powers import Asker
 from server.store import links, log, outbox
 from server.store.engine import reading, transaction
+from server.store.mail_kinds import MailKind
 from server.store.models import (
-    NO_TURN,
+    NOT_NUMEROUS,
     Game,
     GameStatus,
     Link,
@@ -342,11 +343,14 @@ def tell(now: datetime) -> int:
         after = readers[-1]
 
 
+_KIND = MailKind.WISH
+
+
 def _readers(now: datetime, after: int) -> Select[int]:
     """Return the query of people for whom a table may have opened since their last email."""
     size = select(func.count()).where(Seat.game_id == Game.id).correlate(Game).scalar_subquery()
     recent = or_(Mail.created_at > now - A_DAY, Mail.created_at >= Game.listed_at)
-    had = exists().where(NO_TURN, Mail.person_id == Wish.person_id, Mail.kind == "wish", recent)
+    had = exists().where(NOT_NUMEROUS, Mail.person_id == Wish.person_id, Mail.kind == _KIND, recent)
     return (
         select(Wish.person_id)
         .distinct()
@@ -363,7 +367,7 @@ def _readers(now: datetime, after: int) -> Select[int]:
 def _tell(person_id: int, now: datetime) -> bool:
     with transaction() as session:
         session.get_one(Person, person_id, with_for_update={"key_share": True})
-        theirs = (NO_TURN, Mail.person_id == person_id, Mail.kind == "wish")
+        theirs = (NOT_NUMEROUS, Mail.person_id == person_id, Mail.kind == _KIND)
         last = session.scalar(select(func.max(Mail.created_at)).where(*theirs))
         if last is not None and last > now - A_DAY:
             return False
@@ -378,7 +382,7 @@ def _tell(person_id: int, now: datetime) -> bool:
         outbox.enqueue(
             session,
             key=f"wish:{person_id}:{int(now.timestamp())}",
-            kind="wish",
+            kind=_KIND,
             person_id=person_id,
             now=now,
             details={"games": [*found]},

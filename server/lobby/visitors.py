@@ -16,6 +16,7 @@ from server.lobby.settings import ONE_DAY
 from server.play import names, positions
 from server.store import links, networks, outbox, people
 from server.store.engine import reading, transaction
+from server.store.mail_kinds import MailKind
 from server.store.models import Game, GameSettings, GameStatus, LinkPurpose, Person, Seat
 from server.store.networks import HOUR, Caused, Limits
 from server.store.statements import GameRow
@@ -104,13 +105,13 @@ def mail_keep_link(game_id: str, address: str, now: datetime, language: str | No
             raise Closed("This game has been kept already, or it has ended.")
         delay = notify.check_crowd(session, now)
         person = people.get_or_create(session, address, validation.name_from_address(address), now)
-        if outbox.count_queued(session, ("keep",), person.id, now - timedelta(days=1)) >= MAILS_A_DAY:
+        if outbox.count_queued(session, MailKind.KEEP, person.id, now - timedelta(days=1)) >= MAILS_A_DAY:
             return
         link = links.issue(session, LinkPurpose.KEEP, person.id, now, game_id)
         outbox.enqueue(
             session,
             key=f"keep:{link.id}",
-            kind="keep",
+            kind=MailKind.KEEP,
             person_id=person.id,
             now=now,
             game_id=game_id,

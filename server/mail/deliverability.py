@@ -20,9 +20,10 @@ from server.mail.causes import Cause
 from server.play import names, powers
 from server.play.game import load
 from server.play.powers import Asker
-from server.store import alerts, facts, outbox, people
+from server.store import alerts, facts, mail_kinds, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
+from server.store.mail_kinds import Lists, MailKind
 from server.store.models import Game, GameStatus, Mail, MailStatus, Person, Seat
 from server.store.statements import MailRow
 
@@ -98,7 +99,8 @@ _LOST = or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
 
 def turn_of(mail: MailRow) -> play.TurnKey | None:
     """Return the turn whose clock depends on a mail; None if the mail is not about one alone."""
-    if mail.kind not in ("turn", "remind") or mail.game_id is None or mail.seat is None or mail.seq is None:
+    about_turn = mail_kinds.of(mail.kind).about_turn
+    if not about_turn or mail.game_id is None or mail.seat is None or mail.seq is None:
         return None
     return mail.game_id, mail.seat, mail.seq
 
@@ -118,7 +120,8 @@ def lock_games(session: Session, mail: MailRow) -> list[str]:
     Games are locked by id and before anything is written about mail or person, as everywhere else: otherwise two
     transactions could wait for each other.
     """
-    games = {game_id for game_id, _, _ in turns_in_digest(session, mail)} if mail.kind == "digest" else set()
+    daily = mail_kinds.of(mail.kind).lists is Lists.DIGEST_TURNS
+    games = {game_id for game_id, _, _ in turns_in_digest(session, mail)} if daily else set()
     return play.lock_games(session, games | {mail.game_id or ""})
 
 
@@ -148,7 +151,7 @@ def delivery_failed(
     if lasting or person.unreachable is None or person.retry_at is not None:
         person.unreachable, person.retry_at = why, None if lasting else now + RETRY_AFTER
         person.lost_at = person.lost_at or now
-    if mail.kind == "digest":
+    if mail_kinds.of(mail.kind).lists is Lists.DIGEST_TURNS:
         _stop_digest_turns(session, games, mail, person, why, now, bounced)
     turn = turn_of(mail)
     stopped = turn is not None and play.mail_failed(session, turn, why, now, bounced=bounced)
@@ -159,7 +162,7 @@ def delivery_failed(
         fact = Fact("address_refused" if lasting else "address_silent", {"said": why})
         alerts.raise_alert(session, _alert_key(game_id, person.id), fact, now, game_id)
     status = session.scalar(select(Game.status).where(Game.id == game_id))
-    if mail.kind != "refused" and status != GameStatus.CANCELLED:
+    if mail_kinds.of(mail.kind).failure_reported and status != GameStatus.CANCELLED:
         _notify(session, game_id, mail, person, why, stopped, now)
 
 
@@ -181,7 +184,7 @@ def delivery_withheld(
     The organiser and the moderators get one email per game until the address works again.
     """
     person = session.get_one(Person, mail.person_id)
-    if mail.kind == "digest":
+    if mail_kinds.of(mail.kind).lists is Lists.DIGEST_TURNS:
         _stop_digest_turns(session, games, mail, person, reason, now, bounced=True)
     turn = turn_of(mail)
     stopped = turn is not None and play.mail_failed(session, turn, reason, now, bounced=True)
@@ -259,9 +262,10 @@ def _was_there_since(session: Session, games: Collection[str], mail: MailRow) ->
 
 def _has_newer_copy(session: Session, mail: MailRow) -> bool:
     """Whether a newer copy of a turn's mail was sent or waits: then the address has been confirmed since."""
-    copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
+    first = Mail.kind.in_(mail_kinds.FIRST_ABOUT_A_TURN)
+    copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, first)
     newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != MailStatus.DROPPED)
-    return mail.kind in ("turn", "remind") and session.scalar(newer.limit(1)) is not None
+    return mail_kinds.of(mail.kind).about_turn and session.scalar(newer.limit(1)) is not None
 
 
 def mark_reachable(person_id: int, now: datetime, *, proven: bool = True) -> bool:
@@ -386,7 +390,7 @@ def _notify(
         outbox.enqueue(
             session,
             key=f"refused:{mail.id}:{int(mail.created_at.timestamp())}:{game_id}:{reader}",
-            kind="refused",
+            kind=MailKind.REFUSED,
             person_id=reader,
             now=now,
             game_id=game_id,

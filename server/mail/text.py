@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
+from html import unescape
 
 from server.i18n.characters import Name, is_drawn, isolated
 from server.store.facts import Fact
 
 LINE = 78
 """Characters in a line of an email (RFC 5322)."""
+_TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _HANGS = re.compile(r" *(- |\S+:  +)?")
 _WHOLE = re.compile(r"://|[0-9a-f]{64}")
 """What keeps its line: a link, and a fingerprint, so that nobody's words bring one to the beginning of a line."""
@@ -65,6 +67,21 @@ def _broken(line: str) -> str:
     hangs = _HANGS.match(line)
     indent = " " * (hangs.end() if hangs else 0)
     return textwrap.fill(line, LINE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def as_text(html: object) -> str:
+    """Return the text of HTML for the text part of an email: without tags, its characters unescaped, line by line.
+
+    Unlike Jinja's `striptags` it keeps lines and blanks, so that a board stays a board.
+    """
+    given = html.__html__() if hasattr(html, "__html__") else str(html)
+    if "<" in given:
+        given = _TAGS.sub("", given)
+    if "&" in given:
+        given = unescape(given)
+    lines = [line.rstrip() for line in given.splitlines()]
+    text = "\n".join(lines).strip("\n")
+    return text if "\n" in text else text.strip()
 
 
 # ---- lines of an incoming mail ----

@@ -16,9 +16,9 @@ from server.accounts import absences, addresses
 from server.config import settings
 from server.play import autopilot, positions, turns
 from server.play.game import Table, load
-from server.store import alerts, people, processes
+from server.store import alerts, mail_kinds, people, processes
 from server.store.models import (
-    NO_TURN,
+    NOT_NUMEROUS,
     AddressChange,
     Alert,
     Game,
@@ -56,12 +56,12 @@ def mail(session: Session, mail: Mail, now: datetime) -> Iterator[str]:
     turn = _turn_of(table, mail) if table is not None else None
     if table is not None and turn is not None:
         yield f"Its turn is open: {_clock(session, table.game, turn)}."
-    elif mail.kind in ("turn", "remind"):
+    elif mail_kinds.of(mail.kind).about_turn:
         yield "Its turn is over."
 
 
 def _turn_of(table: Table, mail: Mail) -> TurnRow | None:
-    if mail.kind not in ("turn", "remind") or mail.seat is None:
+    if not mail_kinds.of(mail.kind).about_turn or mail.seat is None:
         return None
     turn = table.turns.get(mail.seat)
     return turn if turn is not None and turn.opened_seq == mail.seq else None
@@ -123,7 +123,7 @@ def _to_move(table: Table, now: datetime) -> Iterator[str]:
         told = select(Mail).where(
             Mail.game_id == game.id, Mail.seat == turn.seat, Mail.seq == turn.opened_seq
         )
-        for mail in session.scalars(told.where(Mail.kind.in_(("turn", "remind"))).order_by(Mail.id)):
+        for mail in session.scalars(told.where(Mail.kind.in_(mail_kinds.ABOUT_A_TURN)).order_by(Mail.id)):
             yield f"  Email {mail.id} ({mail.kind}) to person {mail.person_id}: {_fate(mail, now)}."
     if not table.turns and game.status == GameStatus.RUNNING:
         yield "Nobody is to move."
@@ -191,7 +191,7 @@ def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
     for game_id, number, status in held:
         yield f"Seat {number} in game {game_id} ({status})."
     # One index has the emails about games, another those about no turn.
-    about = or_(NO_TURN, Mail.game_id.in_([game_id for game_id, *_ in held]))
+    about = or_(NOT_NUMEROUS, Mail.game_id.in_([game_id for game_id, *_ in held]))
     mails = and_(Mail.person_id == person.id, about)
     yield from _newest(session, mails, IncomingMail.person_id == person.id, now)
 

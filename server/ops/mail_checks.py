@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from server import config
 from server.config import ConfigError, Settings
 from server.mail import deliverability
-from server.mail.incoming import lmtp, receive, reply
+from server.mail.incoming import lmtp, mime, receive, reply
 from server.mail.outgoing.smtp import DeliveryFailure, Message, Transport, ascii_domain, parse_mail_url
 from server.ops import checks
 from server.ops.checks import Finding, minute
@@ -300,7 +300,7 @@ def _message(settings: Settings, sender: str, recipient: str, now: datetime) -> 
 
 
 def _comes_back(settings: Settings, own: Message, sleep: Callable[[float], None]) -> Iterator[Finding]:
-    digest, waited = reply.fingerprint(own.content, own.recipient), 0.0
+    digest, waited = reply.fingerprint(mime.parse(own.content), own.recipient), 0.0
     while waited < PATIENCE:
         with engine.reading() as session:
             outcome = session.scalar(select(IncomingMail.outcome).where(IncomingMail.digest == digest))

@@ -7,19 +7,10 @@ anything of a visitor's game.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
-
-from flask import Flask, current_app
 
 from byzanz.record import Cause
-
-if TYPE_CHECKING:
-    from server.play.game import Table
-
-EXTENSION = "byzanz_events"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,17 +165,12 @@ class Acted(Event):
     seq: int
 
 
-# ---- who is told ----
-
-Consumer = Callable[["Table", Sequence[Event]], None]
+# ---- talk ----
 
 
-def register(app: Flask, *consumers: Consumer) -> None:
-    """Let an application's consumers hear of all events, each in this order."""
-    app.extensions[EXTENSION] = (*app.extensions.get(EXTENSION, ()), *consumers)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordSaid(Event):
+    """A player has said something to the table; `server.community.talk` tells it, with who may read it."""
 
-
-def hand_over(table: Table, events: Sequence[Event]) -> None:
-    """Hand what happened to a game in hand to the consumers, in the transaction in which it happened."""
-    for consumer in current_app.extensions.get(EXTENSION, ()):
-        consumer(table, events)
+    seat: int
+    person_id: int

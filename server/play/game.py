@@ -7,18 +7,18 @@ the difference. This is the only module that writes the log (docs/formats.md §2
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
+from flask import Flask, current_app
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.record import Cause
 from server.errors import NoSuchGame
-from server.play import events
 from server.play.events import Event
 from server.store import people, statements, totals
 from server.store.engine import connection_of, stamp
@@ -191,7 +191,7 @@ class Table:
         told, self._entries, self._events = self._events, [], []
         self.remember()
         if told:
-            events.hand_over(self, told)
+            hand_over(self, told)
 
     def _put_snapshot(self, run: Connection) -> None:
         game, head = self.game.id, self.game.head
@@ -305,6 +305,23 @@ def load(
     table = Table(session, found)
     table.load_seats(now)
     return table
+
+
+# ---- who is told what happens ----
+
+EXTENSION = "byzanz_events"
+Consumer = Callable[[Table, Sequence[Event]], None]
+
+
+def register(app: Flask, *consumers: Consumer) -> None:
+    """Let an application's consumers hear of all events (`server.play.events`), each in this order."""
+    app.extensions[EXTENSION] = (*app.extensions.get(EXTENSION, ()), *consumers)
+
+
+def hand_over(table: Table, events: Sequence[Event]) -> None:
+    """Hand what happened to a game in hand to the consumers, in the transaction in which it happened."""
+    for consumer in current_app.extensions.get(EXTENSION, ()):
+        consumer(table, events)
 
 
 # ---- who held a seat ----

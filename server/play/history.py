@@ -7,12 +7,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from byzanz import chance, record
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.moves import RulesError, ranked
+from byzanz.moves import Message, RulesError, ranked
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
+from byzanz.umpire import read_followed
 from server.play import names, positions
 from server.play.game import Table
 from server.play.positions import Broken, Position
@@ -92,19 +93,18 @@ def taken_over(entries: Sequence[record.Entry]) -> dict[int, frozenset[int]]:
     return found
 
 
-def told(position: Position, view: Any, entries: Sequence[record.Entry]) -> list[tuple[record.Entry, Any]]:
-    """The moves among the newest entries of a log that count, each with what it did.
+Told: TypeAlias = Sequence[tuple[record.Entry, Sequence[Message]]]
+"""Moves, each with the sentences that say what followed from it."""
 
-    That is what `Rules.followed` said, or what `Rules.news` says where the view still shows it.
+
+def told(position: Position, entries: Sequence[record.Entry]) -> Told:
+    """The moves among the newest entries of a log that count, each with what followed from it.
 
     Args:
         position: after the last of the entries, the newest of the log.
-        view: of it.
     """
-    counting, rules = record.effective(entries), position.rules
-    if positions.is_told(rules):
-        return [(entry, position.followed.get(entry.seq)) for entry in counting]
-    return list(zip(counting, rules.news(view, [entry.move for entry in counting]), strict=True))
+    lines = positions.by_seq(position.followed)
+    return [(entry, read_followed(lines.get(entry.seq, ""))) for entry in record.effective(entries)]
 
 
 def redacted(
@@ -147,7 +147,7 @@ def record_for(table: Table, viewer: Viewer) -> record.Record:
         raise Broken(f"game {game.id}: {error}") from error
 
 
-def header_of(table: Table, reader: names.Reader = PUBLIC) -> record.Header:
+def header_of(table: Table) -> record.Header:
     """The header of a game's record; the seed is in it once the game is over."""
     game, seats = table.game, table.seats
     return record.Header(
@@ -155,10 +155,10 @@ def header_of(table: Table, reader: names.Reader = PUBLIC) -> record.Header:
         game=game.slug,
         rules=game.rules,
         options=json.loads(game.options),
-        seats=names.at_table(game, seats, reader),
+        seats=names.at_table(game, seats, names.RECORD),
         commitment=game.commitment,
         seed=bytes.fromhex(game.seed) if game.result else None,
-        cuts=tuple(names.cut_of(game, seat, reader) for seat in seats),
+        cuts=tuple(names.cut_of(game, seat, names.RECORD) for seat in seats),
         uncut=tuple(seat.seat for seat in seats if seat.uncut),
         cut_order=tuple(json.loads(game.cut_order)) if game.record_format == 2 else None,
     )
@@ -182,8 +182,8 @@ def _result(text: str) -> record.Result:
 
 MOST = 500
 """Logs whose parts a process remembers: they are public, follow from the log, and cost a replay and all its views."""
-_parts: OrderedDict[str, tuple[tuple[Heading, ...], tuple[Any, ...]]] = OrderedDict()
-"""The parts and facts of `Timeline` of a log, by the hash of its last entry, the most recently used last."""
+_parts: OrderedDict[str, tuple[tuple[Heading, ...], tuple[str, ...]]] = OrderedDict()
+"""`Timeline.parts` and `Timeline.lines` of a log, by the hash of its last entry, the most recently used last."""
 _lock = threading.Lock()
 
 
@@ -196,7 +196,7 @@ class Timeline:
         viewer: may see everything here except states.
         entries: from the first on, as the viewer may read them.
         parts: of the game after each entry.
-        facts: what each entry did, see `Rules.followed` and `Rules.news`; None for an act.
+        lines: what followed from each entry, as `umpire.followed` gives it.
         replay: returns the state after each of the first so many entries.
         states: those replayed so far; only `view`, `ranking`, `charts` and `highlights` read them.
         counted: the moves that count and their views, once `charts` or `highlights` has computed them.
@@ -206,7 +206,7 @@ class Timeline:
     viewer: Viewer
     entries: Sequence[record.Entry]
     parts: Sequence[Heading]
-    facts: Sequence[Any]
+    lines: Sequence[str]
     replay: Callable[[int], Sequence[Any]]
     states: Sequence[Any] = ()
     counted: tuple[list[int], list[Any]] | None = None
@@ -214,6 +214,10 @@ class Timeline:
     def view(self, seq: int, viewer: Viewer | None = None) -> Any:
         """The table after an entry, as the viewer may know it, or as another `viewer` of whom they may know all."""
         return self.rules.view(self._states(seq)[seq - 1], self.viewer if viewer is None else viewer)
+
+    def followed(self, seq: int) -> Sequence[Message]:
+        """What followed from an entry."""
+        return read_followed(self.lines[seq - 1])
 
     def ranking(self) -> list[tuple[int, int]]:
         """The place of each seat after the last entry, and the seat, the best first."""
@@ -284,7 +288,7 @@ def load(table: Table, viewer: Viewer, upto: int | None = None) -> Timeline:
         return Timeline(rules, viewer, seen, *known, replay)
     states = replay(len(entries))
     views = public_views(rules, states)
-    known = tuple(map(rules.heading, views)), _facts(table, entries, views)
+    known = tuple(map(rules.heading, views)), _followed(table, entries, views)
     with _lock:
         _parts[entries[-1].hash] = known
         while len(_parts) > MOST:
@@ -292,52 +296,32 @@ def load(table: Table, viewer: Viewer, upto: int | None = None) -> Timeline:
     return Timeline(rules, viewer, seen, *known, replay, states)
 
 
-def told_since(
-    table: Table,
-    position: Position,
-    entries: Sequence[record.Entry],
-    seat: int,
-    own: record.Entry | None = None,
-) -> list[tuple[record.Entry, Any]]:
-    """The moves since a seat's own last move that count, each with what it did.
-
-    Usually the view shows all of that. If the game went on without the seat's player and the view has forgotten the
-    beginning, the rest is read from the log, once per process and head.
+def told_since(position: Position, entries: Sequence[record.Entry], own: record.Entry | None) -> Told:
+    """The moves since a seat's own last move that count, each with what followed from it.
 
     Args:
         position: after the last of the entries, the newest of the log.
-        seat: its player reads this.
-        own: their own last move, which comes first if the game says what followed from it.
+        own: the seat's own last move. A sealed choice comes first if something followed from it, as that depended on
+            the choices of others.
     """
-    rules = position.rules
-    if own is not None and position.followed.get(own.seq):
+    if own is not None and own.move.partition(" ")[0] in position.rules.sealed:
         entries = [own, *entries]
-    found = told(position, position.view(seat), entries)
-    if not rules.forgets or not any(entry.seat == seat for entry, _fact in found):
-        return found
-    facts = load(table, seat).facts
-    return [(entry, fact if fact is not None else facts[entry.seq - 1]) for entry, fact in found]
+    return [(entry, messages) for entry, messages in told(position, entries) if messages or entry is not own]
 
 
-def _facts(table: Table, entries: Sequence[record.Entry], views: Sequence[Any]) -> tuple[Any, ...]:
-    """What each entry did; views are those of the public after them."""
+def _followed(table: Table, entries: Sequence[record.Entry], views: Sequence[Any]) -> tuple[str, ...]:
+    """What followed from each entry; views are those of the public after them."""
     rules = positions.rules_of(table.game)
-    acts = [record.table_act(entry) is not None for entry in entries]
-    if not positions.is_told(rules):
-        return tuple(
-            None if is_act else rules.news(view, [entry.move])[0]
-            for entry, view, is_act in zip(entries, views, acts, strict=True)
-        )
     start = positions.replay(table.game, len(table.seats), rules, [])
     befores = [rules.view(start, PUBLIC), *views[:-1]]
     return tuple(
-        None if is_act else positions.messages(rules, before, after)
-        for before, after, is_act in zip(befores, views, acts, strict=True)
+        "" if record.table_act(entry) else positions.followed(rules, before, after)
+        for entry, before, after in zip(entries, befores, views, strict=True)
     )
 
 
-def _known(head_hash: str) -> tuple[tuple[Heading, ...], tuple[Any, ...]] | None:
-    """The parts and facts of a log, if they are remembered. Its last hash vouches for every entry before."""
+def _known(head_hash: str) -> tuple[tuple[Heading, ...], tuple[str, ...]] | None:
+    """The parts of a log and what followed, if remembered. Its last hash vouches for every entry before."""
     with _lock:
         if head_hash in _parts:
             _parts.move_to_end(head_hash)

@@ -17,10 +17,13 @@ from server.i18n import characters
 from server.store.models import Seat
 from server.store.statements import GameRow, PersonRow, SeatRow
 
-Reader = int | Literal["public", "organiser", "moderator"]
-"""Who reads a name: the player of this seat, anybody at all, the organiser of the game, or a moderator."""
+Reader = int | Literal["public", "organiser", "moderator", "record"]
+"""Who reads a name: the player of this seat, anybody at all, the organiser of the game, a moderator; or the header of
+the game's record, which anybody may read, and which never changes: the first hash of the log covers it.
+"""
 ORGANISER: Literal["organiser"] = "organiser"
 MODERATOR: Literal["moderator"] = "moderator"
+RECORD: Literal["record"] = "record"
 FORMER = "Former player"
 """What a player is called whose name nobody keeps; `shown` says it in the reader's language."""
 

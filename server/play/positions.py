@@ -10,8 +10,8 @@ import dataclasses
 import decimal
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any, TypeAlias
 
@@ -19,8 +19,7 @@ from sqlalchemy import ColumnElement, Text, select, tuple_, type_coerce
 from sqlalchemy.orm import Session
 
 from byzanz import games, record, umpire
-from byzanz.moves import BadSetup, Message, Outcome, Question
-from byzanz.parsing import written
+from byzanz.moves import BadSetup, Outcome, Question
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from server.errors import NotRunning
 from server.play.game import Table
@@ -83,81 +82,65 @@ LOGGER = logging.getLogger(__name__)
 NEWEST = 64
 """It is kept of the moves among this many newest entries, more than a turn page or an email shows."""
 
-Followed: TypeAlias = Mapping[int, Sequence[Message]]
-"""What followed from each move from which something did, by the seq of its entry."""
+Followed: TypeAlias = tuple[str, ...]
+"""A line for each move from which something followed: the seq of its entry, and what `umpire.followed` gives."""
 
 
-def is_told(rules: Rules[Any, Any]) -> bool:
-    """Whether a game says itself what followed from a move."""
-    return type(rules).followed is not Rules.followed
-
-
-def messages(rules: Rules[Any, Any], before: Any, after: Any) -> tuple[Message, ...]:
-    """What followed from one move, as it is stored; nothing if the game fails to say it, so that the game goes on.
+def followed(rules: Rules[Any, Any], before: Any, after: Any) -> str:
+    """What followed from one move; nothing if the game fails to say it, so that the game goes on.
 
     Args:
         before: PUBLIC's view before it.
         after: PUBLIC's view after it.
     """
     try:
-        told = [Message(*each) for each in json.loads(written(rules.followed(before, after)))]
-        for each in told:
-            for sentence in (each.text, each.you):
-                sentence % {**each.places, **each.seats}  # a place that is missing is found here
+        return umpire.followed(rules, before, after)
     except Exception:
         LOGGER.exception("%s does not say what followed from a move", rules.slug)
-        return ()
-    return tuple(told)
+        return ""
 
 
 def extended(
-    rules: Rules[Any, Any], state: Any, kept: Followed, entries: Iterable[tuple[int, int | None, str]]
+    rules: Rules[Any, Any],
+    state: Any,
+    kept: Followed,
+    entries: Sequence[tuple[int, int | None, str]],
+    last: Any,
 ) -> Followed:
     """What followed from the newest moves after more entries.
 
     Args:
         state: before these entries.
-        kept: what was told by then.
+        kept: what followed from the moves by then.
         entries: seq, seat and move of each; no move comes after a void.
+        last: the state after them.
     """
-    if not is_told(rules):
-        return {}
-    found, seq, before = dict(kept), 0, rules.view(state, PUBLIC)
-    for seq, seat, move in entries:
+    if type(rules).followed is Rules.followed:  # it says nothing
+        return ()
+    moves = [entry for entry in entries if not entry[2].startswith("!")]
+    lines, before = list(kept), rules.view(state, PUBLIC) if moves else None
+    for seq, seat, move in moves:
+        is_last = seq == moves[-1][0]
+        state = last if is_last else rules.apply(state, seat, umpire.read_logged(rules, move))
+        after = rules.view(state, PUBLIC)
+        if line := followed(rules, before, after):
+            lines.append(f"{seq} {line}")
+        before = after
+    for _, _, move in entries:
         if move.startswith("!void "):
-            found = {each: told for each, told in found.items() if each < int(move.split(" ")[1])}
-        elif not move.startswith("!"):
-            state = rules.apply(state, seat, umpire.read_logged(rules, move))
-            after = rules.view(state, PUBLIC)
-            if told := messages(rules, before, after):
-                found[seq] = told
-            before = after
-    return {each: told for each, told in found.items() if each > seq - NEWEST}
+            lines = [line for line in lines if _seq(line) < int(move.split(" ")[1])]
+    while entries and lines and _seq(lines[0]) <= entries[-1][0] - NEWEST:
+        del lines[0]
+    return tuple(lines)
 
 
-def of_log(rules: Rules[Any, Any], state: Any, entries: Sequence[record.Entry]) -> Followed:
-    """What followed from the newest moves of a whole log.
-
-    Args:
-        state: before its first entry.
-    """
-    return extended(
-        rules, state, {}, [(each.seq, each.seat, each.move) for each in record.effective(entries)]
-    )
+def by_seq(lines: Followed) -> dict[int, str]:
+    """What followed from each of the moves, by the seq of its entry."""
+    return {_seq(line): line.partition(" ")[2] for line in lines}
 
 
-def encode(found: Followed) -> str:
-    """One line of text."""
-    return written({str(seq): told for seq, told in found.items()})
-
-
-def decode(text: str) -> Followed:
-    """What `encode` wrote.
-
-    Raises:
-        ValueError, TypeError: the text is of another format.
-    """
-    return {int(seq): tuple([Message(*each) for each in told]) for seq, told in json.loads(text).items()}
+def _seq(line: str) -> int:
+    return int(line.partition(" ")[0])
 
 
 # ---- positions ----
@@ -245,7 +228,7 @@ class Position:
         head: the seq of the last entry, 0 before the first.
         paused: whether the game must be resumed before anyone can move.
         outcome: how the game ended, or None.
-        followed: what followed from the newest moves, if the game says it.
+        followed: what followed from the newest moves.
     """
 
     game_id: str
@@ -254,7 +237,7 @@ class Position:
     head: int
     paused: bool
     outcome: Outcome | None
-    followed: Followed = field(default_factory=dict)
+    followed: Followed = ()
 
     def view(self, viewer: Viewer) -> Any:
         """The view of this viewer, which shows everything once the game is over."""
@@ -292,18 +275,18 @@ Kept: TypeAlias = tuple[Any, Followed]
 def _decode(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
     if form != _format(rules):
         return None
-    state, _, told = text.partition("\n")
+    state, *lines = text.split("\n")
     try:
-        return rules.decode(state), decode(told) if is_told(rules) else {}
+        return rules.decode(state), tuple(lines)
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
 
 
 def _replayed(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Kept:
-    state = replay(game, seats, rules, entries)
-    if not is_told(rules):
-        return state, {}
-    return state, of_log(rules, replay(game, seats, rules, []), entries)
+    counting = record.effective(entries)
+    state, older = replay(game, seats, rules, counting), replay(game, seats, rules, counting[:-NEWEST])
+    newest = [(each.seq, each.seat, each.move) for each in counting[-NEWEST:]]
+    return state, extended(rules, older, (), newest, state)
 
 
 def replay(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
@@ -369,9 +352,9 @@ def _position(
 def save(table: Table, position: Position) -> None:
     """Keep the state after the newest entry, in place of the one kept before."""
     rules = position.rules
-    told = f"\n{encode(position.followed)}" if is_told(rules) else ""
-    table.snapshot = (_format(rules), rules.encode(position.state) + told)
+    table.snapshot = (_format(rules), "\n".join([rules.encode(position.state), *position.followed]))
 
 
 def _format(rules: Rules[Any, Any]) -> str:
-    return f"{rules.slug}/{rules.version}/{rules.state_format}"
+    # The sign says that what followed stands below the state, a line for each move.
+    return f"{rules.slug}/{rules.version}/{rules.state_format}+"

@@ -195,7 +195,7 @@ def advance(
     if was_running and game.paused:  # every player is on autopilot
         table.tell(events.GameRests(at=now, seq=game.head))
     outcome = rules.outcome(state)
-    told = positions.extended(rules, position.state, position.followed, table.unsaved())
+    told = positions.extended(rules, position.state, position.followed, table.unsaved(), state)
     after = Position(game.id, rules, state, game.head, game.paused, outcome, told)
     positions.save(table, after)
     if outcome:

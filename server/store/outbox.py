@@ -19,7 +19,8 @@ from server.config import settings
 from server.store import log, mail_kinds, networks, statements
 from server.store.engine import UtcTime, connection_of, insert, reading, transaction
 from server.store.facts import Fact
-from server.store.models import NO_TURN, WAITING, Game, Mail, MailStatus
+from server.store.mail_kinds import Lists
+from server.store.models import NOT_NUMEROUS, WAITING, Game, Mail, MailStatus
 from server.store.prepared import Prepared
 from server.store.statements import MailRow
 
@@ -65,7 +66,7 @@ class NewMail(About):
 
     Args:
         key: what the mail is about (`turn:GAME:SEAT:OPENED_SEQ`), up to 120 characters.
-        kind: which templates render it (`turn`, `remind`, `over` …).
+        kind: a `MailKind`, or a text that a newer version may know.
     """
 
     key: str
@@ -168,7 +169,7 @@ def waiting_beside(session: Session, mail: MailRow) -> list[MailRow] | None:
     Held invitations wait beside each other, whatever games they are to.
     """
     about = {"mail": mail.id, "person": mail.person_id, "game": mail.game_id}
-    statement = statements.HELD if mail.kind == "held" else statements.BESIDE
+    statement = statements.HELD if mail_kinds.of(mail.kind).lists is Lists.INVITATIONS else statements.BESIDE
     found = [MailRow(*row) for row in statement.all(connection_of(session), about)]
     others = [other for other in found if other.id != mail.id]
     return others if len(others) < len(found) else None
@@ -279,15 +280,13 @@ def _mark(session: Session, mail: MailRow, **values: Any) -> bool:
     return result.rowcount == 1
 
 
-def count_queued(
-    session: Session, kinds: tuple[str, ...], person_id: int, since: datetime, prefix: str = ""
-) -> int:
-    """Count the mails of these kinds, which are not about turns, queued to a person since a moment.
+def count_queued(session: Session, kind: str, person_id: int, since: datetime, prefix: str = "") -> int:
+    """Count the mails of a kind, which is not a numerous one, queued to a person since a moment.
 
     Args:
         prefix: how their keys begin.
     """
-    filters = [NO_TURN, Mail.kind.in_(kinds), Mail.person_id == person_id, Mail.created_at > since]
+    filters = [NOT_NUMEROUS, Mail.kind == kind, Mail.person_id == person_id, Mail.created_at > since]
     filters += [Mail.key.startswith(prefix, autoescape=True)] if prefix else []
     return session.scalar(select(func.count()).where(*filters)) or 0
 

@@ -30,10 +30,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from byzanz import record
 from byzanz.record import Cause
+from server.store import mail_kinds
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact
 from server.store.models import (
-    NO_TURN,
+    HELD_INVITATION,
+    NOT_NUMEROUS,
     WAITING,
     Absence,
     Alert,
@@ -479,12 +481,10 @@ BESIDE = Prepared(
 """An email that waits, and the others that wait for the same reader about the same game."""
 HELD = Prepared(
     select(*MAIL)
-    .where(mail.person_id == bindparam("person"), mail.kind == literal_column("'held'"), WAITING, NO_TURN)
+    .where(mail.person_id == bindparam("person"), HELD_INVITATION, WAITING, NOT_NUMEROUS)
     .order_by(mail.id)
 )
 """All held invitations of a reader."""
-READ_LATER = ("confirm", "digest")
-"""Kinds of mail whose details are read after they were sent: who asked for the game, and the turns that were listed."""
 
 
 def _finish(*conditions: ColumnElement[bool]) -> Prepared:
@@ -498,7 +498,9 @@ def _finish(*conditions: ColumnElement[bool]) -> Prepared:
         "status": bindparam("became"),
         "finished_at": func.coalesce(mail.finished_at, bindparam("now", type_=UtcTime)),
         "error": bindparam("why"),
-        "details": case((or_(*(mail.kind == kind for kind in READ_LATER)), mail.details), else_="{}"),
+        "details": case(
+            (or_(*(mail.kind == kind for kind in mail_kinds.KEEPING_DETAILS)), mail.details), else_="{}"
+        ),
         "delete_at": case((kept, null()), else_=bindparam("expires", type_=UtcTime)),
         "leased_until": null(),
         "leased_by": null(),

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, TemplateNotFound
 from jinja2.nodes import EvalContext
 from jinja2.utils import pass_eval_context
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from byzanz.games import AnyRules, folder_of, latest, rules_of, title_of
 from byzanz.games.facts import Fact, facts
@@ -380,8 +380,8 @@ def about(slug: str) -> str:
 
 
 @pass_eval_context
-def sentence(context: EvalContext, message: Message, names: Sequence[str], me: int | None) -> str:
-    """Return what followed from a move in the reader's language, as text.
+def sentence(context: EvalContext, message: Message, names: Sequence[str], me: int | None = None) -> str:
+    """Return what followed from a move in the reader's language.
 
     Args:
         context: of the template, which is one of a game.
@@ -391,13 +391,18 @@ def sentence(context: EvalContext, message: Message, names: Sequence[str], me: i
     """
     own = message.you and me is not None and message.seats.get("name") == me
 
-    def named(seat: int) -> str:
+    def named(seat: Any) -> str:
+        if isinstance(seat, Sequence):
+            return Markup("%s %s") % (named(seat[0]), seat[1])
         return str(pgettext("a player in a list", "you")) if seat == me else names[seat]
 
-    slug = getattr(context, "slug", "")
-    found = {place: in_words(slug, value) for place, value in message.places.items()}
-    found |= {
-        place: listed([named(seat) for seat in seats]) if isinstance(seats, Sequence) else named(seats)
-        for place, seats in message.seats.items()
-    }
-    return str(gettext(message.you if own else message.text)) % found
+    def placed(seats: Any) -> str:
+        if not isinstance(seats, Sequence):
+            return named(seats)
+        if isinstance(seats[0], Sequence):
+            return escape(pgettext("within a list", ", ")).join(map(named, seats))
+        return listed(list(map(named, seats)))
+
+    text, slug = gettext(message.you if own else message.text), getattr(context, "slug", "")
+    found = {place: in_words(slug, it) for place, it in message.places.items() if f"%({place})" in text}
+    return escape(text) % (found | {place: placed(seats) for place, seats in message.seats.items()})

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from html import unescape
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import flask
@@ -25,11 +24,11 @@ from byzanz import record
 from server import i18n
 from server.config import zones
 from server.i18n.characters import Name, isolate_in_text, without_isolates
+from server.mail.text import as_text
 from server.play import history, names
 from server.play.clock import Span
+from server.store import mail_kinds
 from server.store.statements import GameRow, SeatRow
-
-_TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 
 
 def init_filters(app: Flask) -> None:
@@ -47,22 +46,12 @@ def init_filters(app: Flask) -> None:
         "decimal": decimal,
         "percent": percent,
         "called": called,
+        "mail_label": mail_label,
         "cut": cut,
         "former": names.former,
         "player": names.shown,
         "then": as_of_then,
     }
-
-
-def as_text(html: object) -> str:
-    """Return the text of HTML for the text part of an email: without tags, its characters unescaped, line by line.
-
-    Unlike Jinja's `striptags` it keeps lines and blanks, so that a board stays a board.
-    """
-    given = html.__html__() if hasattr(html, "__html__") else str(html)
-    lines = [line.rstrip() for line in unescape(_TAGS.sub("", given)).splitlines()]
-    text = "\n".join(lines).strip("\n")
-    return text if "\n" in text else text.strip()
 
 
 def listed(texts: Sequence[str]) -> str:
@@ -84,6 +73,11 @@ def called(seat: SeatRow, game: GameRow, reader: names.Reader) -> str:
 def cut(seat: SeatRow, game: GameRow, reader: names.Reader) -> str:
     """Return the cut of a seat, as its reader may read it."""
     return names.cut_of(game, seat, reader)
+
+
+def mail_label(kind: str) -> str:
+    """Return what lists of emails call a kind, to be translated; empty for a kind of a newer version."""
+    return mail_kinds.of(kind).label
 
 
 def as_of_then(
@@ -222,10 +216,10 @@ class QuickContext(Context):
     def call(self, wanted: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
         """Call a macro, a method such as `split`, or a function that at most wants the context of evaluation."""
         kind = type(wanted)
-        passed = getattr(wanted, "jinja_pass_arg", None) if kind is FunctionType else None
+        passed = getattr(wanted, "jinja_pass_arg", None) if kind in (FunctionType, MethodType) else None
         if kind is Macro or (passed is not None and passed.name == "eval_context"):
             args = (self.eval_ctx, *args)
-        elif passed is not None or kind not in (FunctionType, BuiltinFunctionType):
+        elif passed is not None or kind not in (FunctionType, BuiltinFunctionType, MethodType):
             return super().call(wanted, *args, **named)
         named.pop("_loop_vars", None)
         named.pop("_block_vars", None)

@@ -16,7 +16,7 @@ READERS = {
     "autopilot": {"is_unattended", "unattended"},
     "clock": None,
     "events": None,
-    "game": {"Table", "load", "tenures_of"},
+    "game": {"Table", "load", "register", "tenures_of"},
     "history": None,
     "lengths": None,
     "names": None,
@@ -26,13 +26,13 @@ READERS = {
     },
     "positions": {
         *("Broken", "NO_RULES", "NoRules", "Position", "check_running", "current", "has_rules", "installed"),
-        *("load", "on_hold", "rules_of", "seats_of", "why_on_hold", "without_or_back"),
+        *("on_hold", "rules_of", "seats_of", "why_on_hold", "without_or_back"),
     },
     "powers": {
         *("Asker", "ERASE_MODERATOR", "Conflict", "Stake", "Standing", "Unwarned"),
         *("admit", "forget", "note_operator", "LONGEST_REASON", "standing", "use"),
     },
-    "standing_orders": {"last_number", "of_game", "of_kind", "of_seat", "shown", "standing", "supported"},
+    "standing_orders": {"last_number", "of_game", "of_seat", "shown", "standing", "supported"},
     "turns": {
         "Times",
         "bots_to_move",
@@ -42,7 +42,6 @@ READERS = {
         "give_up_time",
         "of_person",
         "open_of",
-        "open_turns",
         "outages",
         "times",
         "times_if_started",
@@ -130,6 +129,8 @@ def called(call: ast.Call) -> Iterator[str]:
             method == "put" or any(each.arg == "move" for each in keywords)
         ):
             yield f"table.{method}"
+        case ast.Call(func=ast.Attribute(attr="tell"), args=[ast.Call(func=ast.Attribute(attr="WordSaid"))]):
+            pass  # what people say is no change of the game
         case ast.Call(func=ast.Attribute(value=ast.Name(id="table"), attr="tell")):
             yield "table.tell"
         case ast.Call(func=ast.Name(id="setattr")):

@@ -143,6 +143,8 @@ def assert_same(text: str, shown: str) -> None:
 
 # ---- every kind of email, in one game ----
 
+BY_THEMSELVES = ("confirm", "signin", "keep", "over", "answer", "games", "digest", "former")
+"""Kinds of which an email comes by itself in a test that sends all, or is queued there."""
 KINDS = (
     "turn",
     "remind",

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from byzanz.chance import Draw
-from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, Outcome, Question, UnreadableOrder
+from byzanz.moves import IllegalMove, Message, Move, Order, OrderAnswer, Outcome, Question, UnreadableOrder
 from byzanz.rules import Viewer
 from tests.support.sealed_game import CARDS, Duel, DuelView, Sealed
 
@@ -141,14 +141,14 @@ class SharesNoPlace(Sealed):
         return tuple(2 * place - 1 for place in super().places(state))
 
 
-class TellsTheHandAsNews(Sealed):
-    def news(self, view: DuelView, moves: Sequence[str]) -> list[Any]:
-        return [view.hands] * len(moves)
+class LeavesAPlaceOpen(Sealed):
+    def followed(self, before: DuelView, after: DuelView) -> list[Message]:
+        return [Message("%(name)s wins %(prize)s.", {}, {"name": 0})]
 
 
-class ForgetsWhichMoveItWas(Sealed):
-    def news(self, view: DuelView, moves: Sequence[str]) -> list[Any]:
-        return [*moves[1:], *moves[:1]]
+class NamesAStranger(Sealed):
+    def followed(self, before: DuelView, after: DuelView) -> list[Message]:
+        return [Message("%(name)s wins.", {}, {"name": 7})]
 
 
 class LosesACard(Sealed):
@@ -363,8 +363,8 @@ PLANTED = [
     (DreamsOfWhatCannotBe, "rollout"),
     (TellsSealedChoices, "told"),
     (TellsTheDeal, "told"),
-    (TellsTheHandAsNews, "news"),
-    (ForgetsWhichMoveItWas, "news"),
+    (LeavesAPlaceOpen, "followed"),
+    (NamesAStranger, "followed"),
     (LosesACard, "census"),
     (DealsAThirteenthCard, "census"),
     (Moody, "determinism"),

@@ -24,7 +24,7 @@ from byzanz.games.byzantium.state import (
     with_slots,
 )
 from byzanz.games.byzantium.view import View, cross_of, view_of
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Question, Shuffle, check_setup
+from byzanz.moves import Message, Move, Order, OrderAnswer, OrderCase, Question, Shuffle, check_setup
 from byzanz.rules import Rules, Viewer
 
 
@@ -134,10 +134,9 @@ class Byzantium(Rules[State, View]):
         """Return the round."""
         return byzantium_view.heading(view)
 
-    def news(self, view: View, moves: Sequence[str]) -> list[Any]:
-        """Return for a move that ended a round its number and what was left in each hand, else None."""
-        following = [*moves[1:], "" if view.step == "put" else f"shuffle deal:{view.round + 1}"]
-        return [_ended(view, move.split(" ")) for move in following[: len(moves)]]
+    def followed(self, before: View, after: View) -> Sequence[Message]:
+        """Return the points of a round that has ended."""
+        return byzantium_view.followed(before, after)
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Return the points of each round, and the cards left in hand."""
@@ -146,9 +145,3 @@ class Byzantium(Rules[State, View]):
     def highlights(self, views: Sequence[View], winners: Sequence[int]) -> Sequence[Highlight]:
         """Return the best and the worst round of a seat, and the turning point."""
         return byzantium_view.highlights(views, winners)
-
-
-def _ended(view: View, following: Sequence[str]) -> Any:
-    """Return the round that was over when a move followed: the shuffle of the next."""
-    ended = int(following[1].partition(":")[2]) - 1 if following[0] == "shuffle" else 0
-    return (ended, view.shown[ended - 1]) if ended else None

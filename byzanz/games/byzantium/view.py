@@ -29,6 +29,7 @@ from byzanz.games.byzantium.state import (
     scores,
     spot,
 )
+from byzanz.moves import Message
 from byzanz.rules import ALL, Viewer
 
 DIRECTION = {1: "rising", -1: "falling", 0: None}
@@ -158,6 +159,7 @@ def cross_of(view: View) -> Cross:
     return tuple([EMPTY if place.card is None else CARD[place.card] for place in view.places])
 
 
+@lru_cache(maxsize=1 << 10)
 def _arms(cross: Cross) -> tuple[Arm, ...]:
     colours = {SUIT["e"]: "red", SUIT["n"]: "black"}
     return tuple(Arm(arm, colours[SUIT[arm]], DIRECTION[direction(cross, arm)]) for arm in ARMS)
@@ -175,6 +177,17 @@ def _places(cross: Cross) -> tuple[Place, ...]:
 def _place(slot: int, state: str, card: int, takes: Cards) -> Place:
     at, name = spot(SLOTS[slot]), None if card == EMPTY else NAME[card]
     return Place(SLOTS[slot], at.x, at.y, at.dx == 0, state, name, names(takes))
+
+
+# ---- what followed from moves ----
+
+
+def followed(before: View, after: View) -> tuple[Message, ...]:
+    """Return the points of a round that has ended."""
+    if len(after.shown) == len(before.shown):
+        return ()
+    points = tuple([(seat, f"+{len(hand)}") for seat, hand in enumerate(after.shown[-1])])
+    return (Message("Round %(round)s is over: %(points)s.", {"round": after.round}, {"points": points}),)
 
 
 # ---- headings and charts ----

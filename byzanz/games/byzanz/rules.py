@@ -33,7 +33,18 @@ from byzanz.games.byzanz.state import (
     undealt,
 )
 from byzanz.games.byzanz.view import View, view_of
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup, placed
+from byzanz.moves import (
+    Message,
+    Move,
+    Order,
+    OrderAnswer,
+    OrderCase,
+    Outcome,
+    Question,
+    Shuffle,
+    check_setup,
+    placed,
+)
 from byzanz.rules import Rules, Viewer
 
 
@@ -181,9 +192,9 @@ class Byzanz(Rules[State, View]):
         """Return the round and its lot or market; `end` after the last round."""
         return byzanz_view.heading(view)
 
-    def news(self, view: View, moves: Sequence[str]) -> list[Any]:
-        """Return what the latest bids, passes, taxes and takes did."""
-        return byzanz_view.news(view, moves)
+    def followed(self, before: View, after: View) -> Sequence[Message]:
+        """Return what a bid adds up to, how a lot went, or which cards were taken."""
+        return byzanz_view.followed(before, after)
 
     def decode(self, text: str) -> State:
         """Return the state that `encode` wrote, its lots as such again."""

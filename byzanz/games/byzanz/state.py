@@ -277,6 +277,11 @@ class Lot(NamedTuple):
         return tuple(dict.fromkeys(int(bid.partition(" ")[0]) for bid in self.bids))
 
     @property
+    def others(self) -> tuple[tuple[int, int], ...]:
+        """The bidders who did not win, each with all that they bid; 0 for those who only passed."""
+        return tuple([(seat, total(numbers(self.bid(seat)))) for seat in self.bidders if seat != self.winner])
+
+    @property
     def price(self) -> int:
         """The winning bid; 0 for a lot that cost nothing."""
         return total(numbers(self.bid(self.winner)))

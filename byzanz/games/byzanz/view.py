@@ -1,4 +1,4 @@
-"""What each viewer of Byzanz sees, the headings and charts of its history, and what moves did."""
+"""What each viewer of Byzanz sees, the headings and charts of its history, and what followed from moves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from byzanz.charts import Chart, Heading, Highlight, Row, chart, seats, turning_point
 from byzanz.games.byzanz.state import (
@@ -26,6 +25,7 @@ from byzanz.games.byzanz.state import (
     scores,
     total,
 )
+from byzanz.moves import Message
 from byzanz.rules import ALL, Viewer
 
 
@@ -246,34 +246,83 @@ def _sold(before: View, after: View, seat: int) -> tuple[str, ...]:
     return (*kept, *(gone if len(gone) == 2 else ()))
 
 
-# ---- what moves did ----
+# ---- what followed from moves ----
 
 
-def news(view: View, moves: Sequence[str]) -> list[Any]:
-    """Return for each bid what it raised and to what, for a tax its lot, for a take its cards, else None.
+def followed(before: View, after: View) -> tuple[Message, ...]:
+    """Return what a bid adds up to, who got a lot and for what, or which cards were taken from the market."""
+    if (before.step, before.number) == (after.step, after.number):  # a sale
+        return ()
+    if before.step == "market":
+        return (_took(*after.takes[-1]),)
+    if before.step not in ("bid", "tax"):
+        return ()
+    has_begun = after.lots[-1].bids or after.lots[-1].winner >= 0
+    lot = after.lots[-1] if has_begun else after.lots[-2]
+    if lot.winner >= 0:
+        return (_won(lot),)
+    seat, *cards = lot.bids[-1].split(" ") if before.step == "bid" else ("",)
+    return (_bid(int(seat), before.totals[int(seat)], cards),) if cards else ()
 
-    A pass that leaves a lot to the first who passed has that lot.
-    """
-    told: dict[str, list[Any]] = {
-        "bid": [],
-        "pass": [],
-        "tax": [],
-        "take": [cards for _, cards in view.takes],
+
+def _bid(seat: int, had: int, cards: Sequence[str]) -> Message:
+    places, name = {"total": had + total(numbers(cards)), "cards": " ".join(cards)}, {"name": seat}
+    if had:
+        return Message(
+            "%(name)s raises to %(total)s with %(cards)s.",
+            places,
+            name,
+            "You raise to %(total)s with %(cards)s.",
+        )
+    return Message("%(name)s bids %(total)s: %(cards)s.", places, name, "You bid %(total)s: %(cards)s.")
+
+
+def _took(seat: int, cards: Names) -> Message:
+    return Message(
+        "%(name)s takes %(cards)s from the market.",
+        {"cards": " ".join(cards)},
+        {"name": seat},
+        "You take %(cards)s from the market.",
+    )
+
+
+def _won(lot: Lot) -> Message:
+    """Return how a lot went; to be drawn: what goes to market, and what the others bid."""
+    places = {
+        "size": lot.size,
+        "price": lot.price,
+        "tax": " ".join(lot.tax),
+        "cards": " ".join(lot.taken),
+        "market": " ".join((*lot.bid(lot.winner), *lot.tax)),
+        "others": lot.others,
     }
-    for lot in view.lots:
-        bid = [0] * view.seats
-        for text in lot.bids:
-            bidder, *cards = text.split(" ")
-            seat = int(bidder)
-            before = bid[seat]
-            bid[seat] += total(numbers(cards))
-            told["bid" if cards else "pass"].append((before, bid[seat]) if cards else None)
-        if lot.tax:
-            told["tax"].append(lot)
-        elif lot.winner >= 0:
-            told["pass"][-1] = lot
-    found = []
-    for move in reversed(moves):
-        kept = told.get(move.partition(" ")[0])
-        found.append(kept.pop() if kept else None)
-    return found[::-1]
+    name = {"name": lot.winner}
+    if not lot.tax:
+        return Message(
+            "%(name)s gets the whole lot of %(size)s for free: %(cards)s.",
+            places,
+            name,
+            "You get the whole lot of %(size)s for free: %(cards)s.",
+        )
+    if not lot.taken:
+        return Message(
+            "%(name)s gets the lot of 1, but its only card goes to market as tax: %(tax)s.",
+            places,
+            name,
+            "You get the lot of 1, but its only card goes to market as tax: %(tax)s.",
+        )
+    if not lot.price:
+        return Message(
+            "%(name)s takes the last lot (of %(size)s) without bidding: "
+            "%(tax)s goes to market, %(name)s takes %(cards)s.",
+            places,
+            name,
+            "You take the last lot (of %(size)s) without bidding: "
+            "%(tax)s goes to market, you take %(cards)s.",
+        )
+    return Message(
+        "%(name)s wins the lot of %(size)s for %(price)s: %(tax)s goes to market, %(name)s takes %(cards)s.",
+        places,
+        name,
+        "You win the lot of %(size)s for %(price)s: %(tax)s goes to market, you take %(cards)s.",
+    )

@@ -8,13 +8,14 @@ from itertools import product
 from math import exp, tanh
 
 from byzanz.chance import Draw, shuffled
-from byzanz.games.empire.moves import DECLINE, FALLEN, HIGHEST, RESPONSES, responses
+from byzanz.games.empire.moves import DECLINE, FALLEN, RESPONSES, responses
 from byzanz.games.empire.state import (
     AFTERWARDS,
     BONUS,
     BYZANTINES,
     FOES,
     FORCE,
+    HIGHEST,
     KIND,
     LEGACY,
     LIMITS,

@@ -9,6 +9,7 @@ from byzanz.games.empire.state import (
     BYZANTINES,
     CARDS,
     FOES,
+    HIGHEST,
     KIND,
     LIMITS,
     MOST_REDRAWN,
@@ -46,8 +47,8 @@ from byzanz.moves import IllegalMove, Move
 DECLINE = Move("decline")
 RESPONSES = ("defend", "negotiate", "buy-off")
 """Responses to open melds, in their order; `replace` follows a negotiation."""
-HIGHEST, FALLEN = 20, 3
-"""The highest territory; the legacy that an Emperor loses when the Empire falls."""
+FALLEN = 3
+"""The legacy that an Emperor loses when the Empire falls."""
 
 
 def responses(state: State) -> tuple[Move, ...]:

@@ -28,11 +28,8 @@ from byzanz.games.empire.state import (
     read_move,
 )
 from byzanz.games.empire.view import View, view_of
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup
+from byzanz.moves import Message, Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
-
-FIGHTING = ("meld", "defend", "negotiate", "replace", "buy-off")
-"""The steps of a battle, and with `decline` the verbs of their moves."""
 
 
 class Empire(Rules[State, View]):
@@ -44,7 +41,6 @@ class Empire(Rules[State, View]):
     seats: ClassVar[range] = range(2, 3)
     state_type: ClassVar[type] = State
     state_format: ClassVar[int] = 1
-    forgets: ClassVar[bool] = True
     decisions: ClassVar[int] = 20
     example_orders: ClassVar[tuple[str, ...]] = (
         "redraw none always",
@@ -165,15 +161,9 @@ class Empire(Rules[State, View]):
         """Return the year."""
         return empire_view.heading(view)
 
-    def news(self, view: View, moves: Sequence[str]) -> list[Any]:
-        """Return the last battle for the move that led to it, else None."""
-        found: list[Any] = [None] * len(moves)
-        if view.battle and view.step not in FIGHTING:
-            verbs = [move.partition(" ")[0] for move in moves]
-            led = [at for at, verb in enumerate(verbs) if verb in (*FIGHTING, DECLINE.verb)]
-            if led:
-                found[led[-1]] = view.battle
-        return found
+    def followed(self, before: View, after: View) -> Sequence[Message]:
+        """Return how a battle ended."""
+        return after.battle.followed if after.battle and after.battle != before.battle else ()
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Return the charts of territory and legacy."""

@@ -54,6 +54,11 @@ class Card(NamedTuple):
     bonus: int
     legacy: int
 
+    @property
+    def figure(self) -> str:
+        """What the card shows first: its force, or the legacy that it adds."""
+        return f"+{self.legacy}" if self.legacy else str(self.force)
+
 
 def _card(row: dict[str, str]) -> Card:
     return Card(
@@ -87,6 +92,8 @@ PACK = tuple(
 """All cards of each deck, copies together."""
 AGES = "EML"
 YEARS = 12
+HIGHEST = 20
+"""The highest territory."""
 LIMITS = {
     "northern": 1,
     "southern": 1,

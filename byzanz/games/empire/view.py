@@ -5,9 +5,11 @@ A view has cards by their names; what lies by deck is in `decks`, and what belon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from byzanz.charts import Chart, Heading, Highlight, chart, seats, turning_point
 from byzanz.games.empire.state import (
@@ -15,6 +17,7 @@ from byzanz.games.empire.state import (
     CARDS,
     DECKS,
     FOES,
+    HIGHEST,
     NUMBER,
     YEARS,
     Card,
@@ -32,6 +35,7 @@ from byzanz.games.empire.state import (
     numbers,
     seat_of,
 )
+from byzanz.moves import Message
 from byzanz.rules import ALL, PUBLIC, Viewer
 
 HIDDEN = "?"
@@ -87,6 +91,61 @@ class Battle:
     after: int
     legacy: int
 
+    @property
+    def followed(self) -> tuple[Message, ...]:
+        """Who won, what became of the territory and, if it changed, of the Emperor's legacy; with what to draw."""
+        forces = self.melds[self.emperor].force, self.melds[1 - self.emperor].force
+        winner = self.emperor if forces[0] > forces[1] else 1 - self.emperor
+        drawn = {"emperor": self.emperor, "melds": tuple(map(_drawn, self.melds))}
+        cards = sum([card.legacy for card in self.melds[self.emperor].cards]) if self.after > 0 else 0
+        return (
+            _won({"year": self.year, "force": max(forces), "other": min(forces)} | drawn, winner),
+            _moved(self.before, self.after),
+            *([_gained(self.emperor, self.legacy, cards)] if cards or self.legacy else ()),
+        )
+
+
+def _drawn(meld: Meld) -> dict[str, Any]:
+    return {"force": meld.force, "cards": tuple([asdict(card) for card in meld.cards])}
+
+
+def _won(places: Mapping[str, Any], winner: int) -> Message:
+    if places["force"] == places["other"]:
+        return Message("Year %(year)s was a draw, %(force)s each", places)
+    return Message(
+        "%(name)s won year %(year)s, %(force)s to %(other)s",
+        places,
+        {"name": winner},
+        "You won year %(year)s, %(force)s to %(other)s",
+    )
+
+
+def _moved(before: int, after: int) -> Message:
+    places = {"before": before, "after": after}
+    if after <= 0:
+        return Message("territory fell from %(before)s to 0, and the Empire was lost", places)
+    if after > before:
+        return Message("territory rose from %(before)s to %(after)s", places)
+    if after < before:
+        return Message("territory fell from %(before)s to %(after)s", places)
+    return Message("territory stayed at %(before)s", places)
+
+
+def _gained(emperor: int, points: int, cards: int) -> Message:
+    places = {"points": _signed(points), "cards": _signed(cards), "battle": _signed(points - cards)}
+    if cards in (0, points):
+        return Message("%(name)s: %(points)s legacy", places, {"name": emperor}, "You: %(points)s legacy")
+    return Message(
+        "%(name)s: %(points)s legacy (cards %(cards)s, battle %(battle)s)",
+        places,
+        {"name": emperor},
+        "You: %(points)s legacy (cards %(cards)s, battle %(battle)s)",
+    )
+
+
+def _signed(number: int) -> str:
+    return f"{number:+d}".replace("-", "−") if number else "±0"
+
 
 @dataclass(frozen=True, slots=True)
 class Buried:
@@ -135,6 +194,23 @@ class Deck:
     def facts(self, card: str) -> Card:
         """Return all that is printed on a card of this deck."""
         return CARDS[NUMBER[DECKS.index(self.name)][card]]
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """A place of the track of the territory, as it can be drawn.
+
+    Args:
+        held: whether it belongs to the Empire.
+        last: whether the territory ends here; without any, this is the first place.
+        label: the territory, a landmark, or empty.
+        change: `won` or `lost` in the last battle, or empty.
+    """
+
+    held: bool
+    last: bool
+    label: str
+    change: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +270,21 @@ class View:
         """The viewer's own hand; None for one who holds none."""
         return self.hands[self.viewer] if isinstance(self.viewer, int) else None
 
+    @property
+    def track(self) -> tuple[Square, ...]:
+        """The places of the track, from the first."""
+        return tuple([self._square(place) for place in range(1, HIGHEST + 1)])
+
+    def _square(self, place: int) -> Square:
+        before, after = (self.battle.before, self.battle.after) if self.battle else (0, 0)
+        last, landmark = place == max(self.territory, 1), place % 5 == 0 and abs(place - self.territory) > 1
+        return Square(
+            held=place <= self.territory,
+            last=last,
+            label=str(max(self.territory, 0)) if last else str(place) if landmark else "",
+            change="won" if before < place <= after else "lost" if after < place <= before else "",
+        )
+
     def deck(self, seat: int) -> Deck:
         """Return the deck that a seat draws from this year."""
         return self.decks[deck_of(seat, self.year)]
@@ -208,6 +299,7 @@ class View:
         return melded(tuple(sorted(numbers(deck_of(seat, self.year), cards))))
 
 
+@lru_cache(maxsize=1 << 12)
 def melded(meld: Cards) -> Meld:
     """Return a meld as it counts."""
     cards = [
@@ -333,19 +425,20 @@ def highlights(views: Sequence[View], winners: Sequence[int]) -> list[Highlight]
     """Return the fall of the Empire or its greatest victory, its heaviest defeat, and the turning point.
 
     The numbers of a battle are the year, the force of the side that gained by it and of the other, and the territory
-    before and after. Those of the turning point end with the Emperor of that year, the change of their legacy, and what
-    of it their cards earned.
+    before and after. Each has what followed from its battle.
 
     Args:
         views: as for `charts`.
         winners: of the game.
     """
     found: dict[str, Highlight] = {}
+    fought: dict[int, tuple[Message, ...]] = {}
     steps = []
     for _, place in _battles(views):
         battle, legacy = views[place].battle, views[place].legacy
         assert battle is not None
         steps.append((battle.year, place, legacy))
+        fought[place] = battle.followed
         after = max(0, battle.after)
         change = after - battle.before
         victor = battle.emperor if change > 0 else 1 - battle.emperor
@@ -354,21 +447,12 @@ def highlights(views: Sequence[View], winners: Sequence[int]) -> list[Highlight]
         most = found[name].numbers[4] - found[name].numbers[3] if name in found else 0
         if abs(change) > abs(most):
             numbers = (battle.year, *forces, battle.before, after)
-            found[name] = Highlight(name, place, victor, numbers)
+            found[name] = Highlight(name, place, victor, numbers, (), fought[place])
         if after == 0:  # the last battle
-            fall = Highlight("fall", place, victor, (battle.year, *forces, battle.before, after))
+            numbers = (battle.year, *forces, battle.before, after)
+            fall = Highlight("fall", place, victor, numbers, (), fought[place])
             found = {"fall": fall} | {
                 name: it for name, it in found.items() if name == "heaviest defeat" and it.place != place
             }
     turns = turning_point(steps, winners)
-    return list(found.values()) + [
-        replace(it, numbers=it.numbers + _legacy_change(views[it.place])) for it in turns
-    ]
-
-
-def _legacy_change(view: View) -> tuple[int, int, int]:
-    """Return the Emperor of the last battle, the change of their legacy, and what of it their cards earned."""
-    battle = view.battle
-    assert battle is not None
-    earned = sum(card.legacy for card in battle.melds[battle.emperor].cards) if battle.after > 0 else 0
-    return battle.emperor, battle.legacy, earned
+    return list(found.values()) + [replace(it, followed=fought[it.place]) for it in turns]

@@ -79,10 +79,9 @@ DELIVERED = BounceReport("nothing", Fact("no_failure"))
 _SUCCESSES = ("delivered", "relayed", "expanded")
 
 
-def reported_mail_id(raw: bytes) -> int | None:
+def reported_mail_id(message: Part) -> int | None:
     """Return the id of our mail that a report quotes: complaints all arrive at one address."""
-    message = mime.parse(raw[:LARGEST_REPORT])
-    for part in mime.walk(message):
+    for part in mime.walk(message.shortened(LARGEST_REPORT)):
         found = deliverability.mail_id_in(
             " ".join(value for _name, value in part.headers) + " " + part.text()
         )
@@ -91,15 +90,14 @@ def reported_mail_id(raw: bytes) -> int | None:
     return None
 
 
-def parse_report(raw: bytes, envelope_sender: str, recipient: str = "") -> BounceReport:
-    """Parse a report; accepts any bytes and never raises.
+def parse_report(message: Part, envelope_sender: str, recipient: str = "") -> BounceReport:
+    """Read a parsed mail as a report; never raises.
 
     Args:
-        raw: the mail as received.
         envelope_sender: of `MAIL FROM`, empty for `<>`, with which mail servers send their reports.
         recipient: of our mail that it is about, if known.
     """
-    message = mime.parse(raw[:LARGEST_REPORT])
+    message = message.shortened(LARGEST_REPORT)
     found = list(mime.walk(message))
     complaint = _complaint(message, found)
     if complaint is not None:

@@ -58,7 +58,7 @@ class Part:
 
     Args:
         headers: lower-case names and unfolded values, in their order.
-        body: as received.
+        body: as received; `begins`: at which byte.
         depth: in how many parts it is nested.
     """
 
@@ -66,6 +66,16 @@ class Part:
     body: bytes
     depth: int = 0
     fallback: str = field(default="text/plain")
+    begins: int = 0
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes it has."""
+        return self.begins + len(self.body)
+
+    def shortened(self, most: int) -> Part:
+        """Return its first bytes, at most so many."""
+        return self if self.size <= most else replace(self, body=self.body[: max(0, most - self.begins)])
 
     def header(self, name: str) -> str:
         """Return the first header with this lower-case name, or ""."""
@@ -137,9 +147,11 @@ def parse(raw: bytes, depth: int = 0) -> Part:
     if b"\n" not in raw:
         raw = with_newlines(raw)
     if raw.startswith((b"\n", b"\r\n")):
-        return Part((), raw[1 + raw.startswith(b"\r") :], depth)
+        begins = 1 + raw.startswith(b"\r")
+        return Part((), raw[begins:], depth, begins=begins)
     end, begins = _blank_line(raw, LARGEST_HEAD) or _blank_line(raw, len(raw)) or (len(raw), len(raw))
-    return Part(tuple(_headers(with_newlines(raw[: min(end, LARGEST_HEAD)]))), raw[begins:], depth)
+    headers = tuple(_headers(with_newlines(raw[: min(end, LARGEST_HEAD)])))
+    return Part(headers, raw[begins:], depth, begins=begins)
 
 
 def _blank_line(raw: bytes, within: int) -> tuple[int, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from email.utils import parseaddr
 
@@ -19,6 +19,7 @@ from server.config import settings
 from server.mail import deliverability, subscriptions
 from server.mail.incoming import bounces, commands, mime, reply
 from server.mail.incoming import talk as incoming_talk
+from server.mail.incoming.mime import Part
 from server.mail.incoming.reply import Reply
 from server.mail.incoming.talk import Outcome
 from server.mail.outgoing.smtp import ascii_domain
@@ -28,8 +29,25 @@ from server.store import links, log, outbox, people, totals
 from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
+from server.store.mail_kinds import MailKind
 from server.store.models import IncomingMail, LinkPurpose, Mail, Person
 from server.store.statements import MailRow
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A mail at the door, parsed once.
+
+    Args:
+        raw: as received.
+        sender, recipient: of its envelope; the sender is empty for `<>`.
+    """
+
+    raw: bytes
+    message: Part
+    sender: str
+    recipient: str
+
 
 # ---- signatures of the trial mail ----
 
@@ -41,17 +59,12 @@ PASS, NONE = "pass", "none"
 """What is said of a right signature, and of an email without one."""
 
 
-def checked(raw: bytes) -> Fact:
-    """Return what the signatures of an email are worth for the domain of its author; one that is right is enough.
-
-    Args:
-        raw: the email as received.
-    """
-    message = mime.parse(raw)
-    author = reply.author(message)[0].rpartition("@")[2].lower()
+def checked(mail: Arrived) -> Fact:
+    """Return what the signatures of an email are worth for the domain of its author; one that is right is enough."""
+    author = reply.author(mail.message)[0].rpartition("@")[2].lower()
     said = [
-        _verified(raw, number, author)
-        for number in range(min(MOST, len(message.all_headers("dkim-signature"))))
+        _verified(mail.raw, number, author)
+        for number in range(min(MOST, len(mail.message.all_headers("dkim-signature"))))
     ]
     best = PASS if PASS in said else said[0] if said else NONE
     return Fact("dkim", {"domain": author, "said": best})
@@ -131,32 +144,33 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         NoSuchAddress: nothing has this address. SQLAlchemyError: the database failed; deliver it again later.
     """
     local = _local_part(recipient)
+    mail = Arrived(raw, mime.parse(raw), sender, recipient)
     try:
-        return _receive(raw, sender, recipient, local, now)
+        return _receive(mail, local, now)
     except NoSuchAddress:  # perhaps a restored backup has lost it
-        _search(raw, now)
+        _search(mail, now)
         raise
 
 
-def _receive(raw: bytes, sender: str, recipient: str, local: str, now: datetime) -> str:
+def _receive(mail: Arrived, local: str, now: datetime) -> str:
     way, plus, token = local.partition("+")
     if way in links.ADDRESSES:
-        return _reply(raw, sender, local, recipient, now)
+        return _reply(mail, local, now)
     if plus and way in ("stop", "stoptalk"):
-        return _unsubscribe(raw, token, recipient, now, only_talk=way == "stoptalk")
+        return _unsubscribe(mail, token, now, only_talk=way == "stoptalk")
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
-        mail_id = bounces.reported_mail_id(raw)
+        mail_id = bounces.reported_mail_id(mail.message)
         if mail_id is None:
-            _search(raw, now)
+            _search(mail, now)
         return (
             _left_alone("unknown", "not about one of our emails")
             if mail_id is None
-            else _report(raw, sender, recipient, mail_id, now)
+            else _report(mail, mail_id, now)
         )
-    mail_id = deliverability.mail_id_in(recipient)
+    mail_id = deliverability.mail_id_in(mail.recipient)
     if mail_id is None:
         raise NoSuchAddress
-    return _report(raw, sender, recipient, mail_id, now)
+    return _report(mail, mail_id, now)
 
 
 def is_ours(recipient: str) -> bool:
@@ -190,13 +204,13 @@ OUTCOMES = {"ours": "blocked"}
 """The codes of the outcomes that are not called as the kind of their report."""
 
 
-def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime) -> str:
-    row = _claim(raw, recipient, now)
+def _report(arrived: Arrived, mail_id: int, now: datetime) -> str:
+    row = _claim(arrived, now)
     if row is None:
         return _left_alone("repeated", "seen before")
-    report = bounces.parse_report(raw, sender, _reader(mail_id))
+    report = bounces.parse_report(arrived.message, arrived.sender, _reader(mail_id))
     if mail_id == deliverability.TRIAL and report.kind == "nothing":
-        report = replace(report, diagnostic=checked(raw))
+        report = replace(report, diagnostic=checked(arrived))
     mail: MailRow | None = None
     if report.kind in ("failed", "expired", "ours"):
         mail = deliverability.handle_bounce(mail_id, report.diagnostic, now, cause=report.kind)
@@ -218,13 +232,13 @@ def _reader(mail_id: int) -> str:
         return session.scalar(theirs) or ""
 
 
-def _unsubscribe(raw: bytes, token: str, recipient: str, now: datetime, *, only_talk: bool) -> str:
+def _unsubscribe(mail: Arrived, token: str, now: datetime, *, only_talk: bool) -> str:
     """Stop emails as the link of the same token does, for any sender: the address stood in the email's header."""
     with reading() as session:
         link = next((link for way in STOPS if (link := links.find(session, way, token, now))), None)
     if link is None:
         raise NoSuchAddress
-    row = _claim(raw, recipient, now)
+    row = _claim(mail, now)
     if row is None:
         return _left_alone("repeated", "seen before")
     subscriptions.stop(link, now, only_talk=only_talk)
@@ -237,20 +251,20 @@ def _unsubscribe(raw: bytes, token: str, recipient: str, now: datetime, *, only_
 # Replies
 
 
-def _reply(raw: bytes, sender: str, local: str, recipient: str, now: datetime) -> str:
+def _reply(mail: Arrived, local: str, now: datetime) -> str:
     with reading() as session:
         access = links.address_access(session, local, now)
         if access is None:
             raise NoSuchAddress
         person = session.get_one(Person, access.link.person_id)
     talk = access.link.purpose == LinkPurpose.TALK
-    row = _claim(raw, recipient, now)
+    row = _claim(mail, now)
     if row is None:
         return _left_alone("repeated", "seen before")
     known = reply.known_of(
         (names.of(access.game, access.seat, access.seat.seat), person.name), person.email or ""
     )
-    message = reply.parse_reply(raw, sender, talk=talk, known=known)
+    message = reply.parse_reply(mail.message, mail.sender, talk=talk, known=known)
     ignored = _why_ignored(message, _same_address(message.sender, person.email or ""), talk)
     if ignored is not None:
         return _finish(row, access, "auto", Fact("ignored", {"why": ignored}), now)
@@ -343,25 +357,25 @@ def _comparable(address: str) -> str:
 # Stored rows
 
 
-def _claim(raw: bytes, recipient: str, now: datetime) -> IncomingMail | None:
+def _claim(mail: Arrived, now: datetime) -> IncomingMail | None:
     """Return the row of a mail to be processed, created if it is new; None if it was processed before.
 
-    This comes before anything else reads the mail, so that none is read at each of its deliveries.
+    This comes before the text of the mail is read, so that none is read at each of its deliveries.
     """
-    digest = reply.fingerprint(raw, recipient)
+    digest = reply.fingerprint(mail.message, mail.recipient)
     values = {"digest": digest, "at": now, "kind": "reply", "outcome": IN_PROGRESS}
     with transaction() as session:
         insert(session, IncomingMail, values, key="digest")
         row = session.scalars(select(IncomingMail).where(IncomingMail.digest == digest)).one()
     if row.outcome != IN_PROGRESS:
         return None
-    _search(raw, now)
+    _search(mail, now)
     return row
 
 
-def _search(raw: bytes, now: datetime) -> None:
+def _search(mail: Arrived, now: datetime) -> None:
     """Report the heads in a mail that our logs lack."""
-    log.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
+    log.report_missing(mail.raw[:LARGEST_SEARCHED].decode("latin-1"), now)
 
 
 def _finish(
@@ -399,7 +413,7 @@ def _answer(
 ) -> str:
     """Queue the answer to a reply; return what to add to its outcome."""
     since = now - timedelta(days=1)
-    before = outbox.count_queued(session, ("answer",), access.link.person_id, since)
+    before = outbox.count_queued(session, MailKind.ANSWER, access.link.person_id, since)
     if before >= ANSWERS_A_DAY:
         return "; not answered: too many answers today"
     key = f"answer:{row.digest}"
@@ -412,7 +426,7 @@ def _answer(
     outbox.enqueue(
         session,
         key=key,
-        kind="answer",
+        kind=MailKind.ANSWER,
         person_id=access.link.person_id,
         now=now,
         game_id=access.game.id,

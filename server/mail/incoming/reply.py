@@ -181,10 +181,12 @@ def _is_set(message: Part, name: str) -> bool:
 
 
 # ---- the reply ----
-# Pure: bytes in, text out. `receive` decides what is done about it.
+# Pure: a parsed mail in, text out. `receive` decides what is done about it.
 
 LARGEST_MAIL = 5 * 1024 * 1024
 """Bytes of a mail that are read: enough for a photograph in a signature, not for a film."""
+LARGEST_COMPARED = 256 * 1024
+"""Bytes of a mail without a Message-ID by which another delivery of it is known."""
 MOST_CHARACTERS = 2 * mime.LONGEST_BODY
 """Characters of all texts in a mail that are read."""
 MOST_OWN_LINES = 40
@@ -219,18 +221,18 @@ class Reply:
     answers: bool = False
 
 
-def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False, known: Known | None = None) -> Reply:
-    """Parse a mail; accepts any bytes and never raises.
+def parse_reply(
+    message: Part, envelope_sender: str, *, talk: bool = False, known: Known | None = None
+) -> Reply:
+    """Read a parsed mail as a reply; never raises.
 
     Args:
-        raw: the mail as received.
         envelope_sender: of `MAIL FROM`, empty for `<>`.
         talk: all that its writer wrote is meant for people.
         known: as of `known_of`; what the mail itself says about its writer is added.
     """
-    if len(raw) > LARGEST_MAIL:
+    if message.size > LARGEST_MAIL:
         return Reply("", ignored=Fact("too_big"))
-    message = mime.parse(raw)
     sender, name = author(message)
     reason = proof(message, envelope_sender)
     if reason is not None:
@@ -261,15 +263,15 @@ def known_of(names: Sequence[str], address: str) -> Known:
     )
 
 
-def fingerprint(raw: bytes, recipient: str) -> str:
+def fingerprint(message: Part, recipient: str) -> str:
     """Return what identifies a delivered mail (models: Received): its Message-ID, or else its body, and its recipient.
 
     Args:
         recipient: of the envelope.
     """
-    message = mime.parse(raw[: 256 * 1024])
     mail_id = message.header("message-id").strip()
-    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(mime.with_newlines(message.body)).digest()
+    begun = message.shortened(LARGEST_COMPARED).body
+    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(mime.with_newlines(begun)).digest()
     return hashlib.sha256(recipient.lower().encode("utf-8", "replace") + b"\n" + same).hexdigest()
 
 

@@ -20,24 +20,22 @@ from server import i18n, play
 from server.config import settings
 from server.i18n import N_
 from server.mail import deliverability
-from server.mail.outgoing import digest, relevance, smtp, view
+from server.mail.outgoing import digest, smtp, view
+from server.mail.outgoing.blocks import TextBlocks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import Message
 from server.mail.outgoing.view import MailLinks
 from server.mail.text import one_line, wrapped
 from server.play import turns as play_turns
 from server.store import log, outbox
+from server.store.mail_kinds import Content, Reader
 from server.store.models import LinkPurpose
 
 INLINER = css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
 
-SUBJECTS = {
-    "signin": N_("Your Byzanz sign-in link"),
-    "move": N_("Byzanz: your new address"),
-    "moving": N_("Byzanz: your address is about to change"),
-    "moved": N_("Byzanz: the change of your address"),
-}
-"""The subjects of the emails about an account."""
+_BLANK_LINES = re.compile(r"\n{3,}")
+TO_INVITED = N_("Byzanz: an invitation")
+"""The subject of emails about a game to people who have not taken a seat there: a stranger may have named the game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +70,11 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
     times = view.turn_times(session, rows, now)
     with force_locale(_language(rows)), i18n.read_at(now):
         variables = view.template_context(session, rows, mail_links, times)
-        if rows.mail.kind in digest.OVERVIEWS:
+        if rows.kind.content is Content.OVERVIEW:
             variables |= digest.overview_context(session, rows.mail, mail_links.seats, now)
         plain = _headers(session, rows, mail_links) | {
             "Date": format_datetime(now),
-            "Subject": subject(variables),
+            "Subject": subject(rows, variables),
         }
         text, html = _render(variables)
     name, sender = parseaddr(settings().mail_from)
@@ -102,7 +100,7 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
 def _name(rows: MailRows) -> str:
     """Return the name of a mail's reader: until they have confirmed a game, the one with which it was requested."""
     details = outbox.details(rows.mail)
-    return str(details["name"]) if rows.mail.kind == "confirm" and "name" in details else rows.person.name
+    return str(details["name"]) if rows.kind.to is Reader.ADDRESS and "name" in details else rows.person.name
 
 
 def _language(rows: MailRows) -> str:
@@ -115,14 +113,14 @@ def _language(rows: MailRows) -> str:
 
 def _headers(session: Session, rows: MailRows, mail_links: MailLinks) -> dict[str, str]:
     # A digest's key names only its day: one that a restored server sends on the same day has other news.
-    queued = f":{rows.mail.created_at.isoformat()}" if rows.mail.kind == "digest" else ""
+    queued = f":{rows.mail.created_at.isoformat()}" if rows.kind.daily else ""
     # A restored server may give the number of an entry to another one; the email about that has another Message-ID.
     mark = ""
     if rows.game is not None and rows.mail.seq is not None:
         mark = log.mark_at(session, rows.game, rows.mail.seq)
     headers = {
         "Message-ID": message_id(rows.mail.key + queued, mark),
-        "Auto-Submitted": "auto-replied" if rows.mail.kind == "answer" else "auto-generated",
+        "Auto-Submitted": "auto-replied" if rows.kind.answers_email else "auto-generated",
         # Not "All", which asks Exchange to keep reports of failures to itself, too.
         "X-Auto-Response-Suppress": "OOF, AutoReply",
         "Feedback-ID": f"{rows.mail.kind}:byzanz",  # by which Gmail counts complaints; it names nobody
@@ -141,30 +139,24 @@ def _headers(session: Session, rows: MailRows, mail_links: MailLinks) -> dict[st
     return headers
 
 
-def subject(variables: dict[str, Any]) -> str:
+def subject(rows: MailRows, variables: dict[str, Any]) -> str:
     """Return the subject, the same for every mail of a game, so that clients group them in one thread.
 
     Nothing that a stranger has typed stands in it, such as the name of a game to which the reader is only invited.
     """
-    if variables["kind"] == "confirm":
-        return one_line(_("Byzanz: confirm your game"))
-    if _is_only_invited(variables):
-        return one_line(_("Byzanz: an invitation"))
-    if "game" in variables:  # not translated: the reader may switch languages
-        return f"{one_line(variables['title'])}: {variables['game']}"
-    if "items" in variables:
-        return one_line(_("Byzanz: your games"))
-    if variables["kind"] == "wish":
-        return one_line(_("Byzanz: open tables"))
-    text = SUBJECTS[variables["kind"]]
-    return one_line(_(text))
+    if rows.kind.subject is not None:
+        return one_line(_(rows.kind.subject))
+    if _is_to_invited(rows, variables["seated"]):
+        return one_line(_(TO_INVITED))
+    # Not translated: the reader may switch languages.
+    return f"{one_line(variables['title'])}: {variables['game']}"
 
 
-def _is_only_invited(variables: dict[str, Any]) -> bool:
-    """Whether a mail is about a game in which its reader has not taken a seat."""
-    kind, purpose = variables["kind"], variables["details"].get("purpose")
-    dropped = kind == "cancelled" and not variables["seated"]
-    return kind in relevance.INVITATIONS or dropped or (kind == "fresh" and purpose == LinkPurpose.INVITE)
+def _is_to_invited(rows: MailRows, seated: bool) -> bool:
+    """Whether the reader of a mail is invited and has no seat yet, or it carries the link of their invitation."""
+    return (rows.kind.to is Reader.INVITED and not seated) or outbox.details(rows.mail).get(
+        "purpose"
+    ) == LinkPurpose.INVITE
 
 
 def message_id(key: str, mark: str = "") -> str:
@@ -182,13 +174,14 @@ def _unique(key: str) -> str:
 
 
 def _render(variables: dict[str, Any]) -> tuple[str, str]:
-    """Render text and HTML; most kinds have only a text template, from whose paragraphs the HTML is made."""
+    """Render text and HTML: a template lists the blocks of a mail, and each form lays them out."""
     environment = current_app.jinja_env
-    rendered = environment.get_template(f"mail/{variables['kind']}.txt").render(variables)
-    text = re.sub(r"\n{3,}", "\n\n", rendered).strip()
-    paragraphs = [block.split("\n") for block in text.split("\n\n")]
-    template = environment.select_template([f"mail/{variables['kind']}.html", "mail/letter.html"])
-    page = template.render(variables, paragraphs=paragraphs)
+    template = environment.get_template(f"mail/{variables['kind']}.html")
+    forms = {"text": TextBlocks(), "html": environment.get_template("mail/blocks.html").module}
+    text, page = (
+        template.render(variables, form=form, layout=f"mail/{form}.html", mail=blocks)
+        for form, blocks in forms.items()
+    )
     # Some mail programs know only the styles of the elements themselves. They make long lines, which are broken between
     # elements, so that the part need not be encoded.
-    return wrapped(text), INLINER.inline(page).replace("> <", ">\n<")
+    return wrapped(_BLANK_LINES.sub("\n\n", text).strip()), INLINER.inline(page).replace("> <", ">\n<")

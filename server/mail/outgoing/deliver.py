@@ -25,7 +25,7 @@ from server.mail.outgoing.relevance import AddressSuppressed, Outdated, Postpone
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play.positions import NO_RULES
-from server.store import alerts, links, outbox, totals
+from server.store import alerts, links, mail_kinds, outbox, totals
 from server.store.engine import UNAVAILABLE, reading, transaction
 from server.store.facts import Fact
 from server.store.statements import MailRow
@@ -177,7 +177,7 @@ def _write(mail: MailRow, now: datetime) -> ComposedMail:
         held = rows.game.quarantine if rows.game is not None else None
         if held and held.code != NO_RULES:
             raise TemporaryFailure(Fact("quarantined"))
-        if held and mail.kind != "answer":  # an answer needs no rules to say so
+        if held and not mail_kinds.of(mail.kind).answers_email:  # an answer needs no rules to say so
             raise Postponed(now + WITHOUT_RULES)
         mail_links, made = view.links_of(session, rows, now)
         composed = compose(session, rows, mail_links, now)
@@ -196,10 +196,11 @@ def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
             if (link_id := outbox.details(mail).get("link")) is not None:
                 links.begin_lifetime(session, link_id, now)
             turn = deliverability.turn_of(mail)
-            if mail.kind == "turn" and turn is not None and composed.times is not None:
-                play.mail_accepted(session, turn, composed.times, now)
-            if mail.kind == "digest":
+            kind = mail_kinds.of(mail.kind)
+            if kind.starts_clocks and kind.lists:
                 digest.start_clocks(session, mail, composed.turns, now)
+            elif kind.starts_clocks and turn is not None and composed.times is not None:
+                play.mail_accepted(session, turn, composed.times, now)
             alerts.clear(session, (_late_key(mail), "mail-settings"), now)
     if first:
         totals.count("mail_out:dropped", len(composed.merged))
@@ -218,7 +219,7 @@ def _drop(mail: MailRow, reason: Fact, now: datetime) -> None:
         play.lock_games(session, {mail.game_id or ""})
         outbox.mark_dropped(session, mail, now, reason)
         turn = deliverability.turn_of(mail)
-        if mail.kind == "turn" and turn is not None:
+        if mail_kinds.of(mail.kind).starts_clocks and turn is not None:
             play.mail_dropped(session, turn, now)
     _log(mail, "dropped", reason)
 

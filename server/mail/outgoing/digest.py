@@ -24,14 +24,13 @@ from server.mail.text import one_line
 from server.play import clock, names, positions, turns
 from server.play.game import Table, load
 from server.play.positions import Broken
-from server.store import log, outbox
+from server.store import log, mail_kinds, outbox
 from server.store.engine import reading, transaction
+from server.store.mail_kinds import Lists, MailKind
 from server.store.models import Game, GameStatus, Mail, Person, Seat, SeatStatus, Turn
 from server.store.statements import GameRow, MailRow, SeatRow, TurnRow
 
 LOGGER = logging.getLogger(__name__)
-OVERVIEWS = ("digest", "games")
-"""The kinds of mail that cover all games of their reader."""
 NEVER = datetime.max.replace(tzinfo=UTC)
 
 READERS_AT_ONCE = 200
@@ -98,7 +97,7 @@ def _queue_some(now: datetime) -> tuple[int, int]:
         readers = session.scalars(due.with_for_update(skip_locked=True)).all()
         keys = _due_keys(session, [person for person in readers if person.email and not person.silent], now)
         for key, person_id in keys.items():
-            outbox.enqueue(session, key=key, kind="digest", person_id=person_id, now=now)
+            outbox.enqueue(session, key=key, kind=MailKind.DIGEST, person_id=person_id, now=now)
         for person in readers:
             person.digest_at = next_look(person, now)
     return len(readers), len(keys)
@@ -178,9 +177,10 @@ def start_clocks(session: Session, mail: MailRow, named: Sequence[play.NamedTurn
 
 def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[GameRow, SeatRow, TurnRow]]:
     """Return the turns that a mail of this kind lists: empty unless it covers all games of its reader."""
-    if kind == "digest":
+    lists = mail_kinds.of(kind).lists
+    if lists is Lists.DIGEST_TURNS:
         return play.turns_for_digest(session, person_id)
-    return turns.of_person(session, person_id) if kind == "games" else []
+    return turns.of_person(session, person_id) if lists is Lists.TURNS else []
 
 
 def overview_context(
@@ -192,11 +192,11 @@ def overview_context(
         links: to the reader's seats, by game; turns that opened after these were made wait for the next mail.
         now: when a digest is accepted: the clocks of turns that none has listed before start then.
     """
-    items, named = [], []
+    items, named, daily = [], [], mail_kinds.of(mail.kind).daily
     for game, _, turn in listed_turns(session, mail.kind, mail.person_id):
         if game.id not in links:
             continue
-        starts = mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
+        starts = daily and (turn.started_at is None or turn.refused is not None)
         times = turns.times_if_started(game, turn, now) if starts else turns.times(session, game, turn)
         try:
             items.append(_item(load(session, game.id, now), turn, times) | {"link": links[game.id]})
@@ -205,9 +205,9 @@ def overview_context(
             continue
         if times is not None:
             named.append(play.NamedTurn(game.id, turn.seat, turn.opened_seq, times.due, starts))
-    ended = _ended(session, mail, now) if mail.kind == "digest" else ()
+    ended = _ended(session, mail, now) if daily else ()
     items.sort(key=lambda item: item["times"].due if item["times"] else NEVER)
-    return {"items": items, "named": tuple(named), "ended": ended}
+    return {"items": items, "named": tuple(named), "ended": ended, "daily": daily}
 
 
 def _ended(session: Session, mail: MailRow, now: datetime) -> list[dict[str, Any]]:

@@ -17,31 +17,21 @@ from server.play import clock
 from server.play.game import Table, load
 from server.store import links, mail_kinds, outbox, people
 from server.store.facts import Fact
-from server.store.models import NO_TURN, WAITING, Game, GameStatus, Mail, Seat, SeatStatus
+from server.store.mail_kinds import Declaration, MailKind, Reader, Requires, Stop, TurnOf
+from server.store.models import (
+    HELD_INVITATION,
+    NOT_NUMEROUS,
+    WAITING,
+    Game,
+    GameStatus,
+    Mail,
+    Seat,
+    SeatStatus,
+)
 from server.store.statements import GameRow, MailRow, PersonRow, SeatRow, TurnRow
 
-REQUESTED = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop is None)
-"""Mails that a person has just requested, and those about a change of address: unsubscribing does not stop them."""
-FOR_SEATED = frozenset(
-    {"seated", "turn", "remind", "timeout", "autopilot", "over", "act", "replaced", "talk"}
-)
-"""Mails to people who hold a seat and have not left it."""
 LATEST = timedelta(days=1)
 """How late an email with a link that expires may be; later it only says that its reader may ask once more."""
-INVITATIONS = frozenset(kind for kind, each in mail_kinds.KINDS.items() if each.stop == "invitations")
-"""Mails that invite: a reader may want none of them, ever."""
-ABOUT_OTHERS = frozenset({"refused", "vacant"})
-"""Mails to the people in charge of a game about another player's seat."""
-
-
-def may_be_stopped(kind: str) -> bool:
-    """Whether readers may unsubscribe from mails of this kind; a new kind is one of those."""
-    return kind not in REQUESTED
-
-
-def is_stopped_by_game(kind: str) -> bool:
-    """Whether mails of this kind end for somebody with a seat who wants none about that game."""
-    return may_be_stopped(kind) and kind not in ABOUT_OTHERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +50,11 @@ class MailRows:
     """The other mails that wait for the same reader about the same game, oldest first."""
     late: bool = False
     """It was requested so long ago that it only says so, without its link."""
+
+    @property
+    def kind(self) -> Declaration:
+        """What holds for its kind."""
+        return mail_kinds.of(self.mail.kind)
 
     @property
     def game(self) -> GameRow | None:
@@ -88,32 +83,44 @@ def load_rows(session: Session, mail: MailRow, now: datetime, beside: Sequence[M
     Raises:
         Outdated: it is no longer true or wanted. AddressSuppressed: the address is suppressed.
     """
+    kind = mail_kinds.of(mail.kind)
     table = load(session, mail.game_id, now) if mail.game_id else None
     seat = _seat(table, mail)
     person = seat.person if seat is not None else people.get(session, mail.person_id)
     if person is None or not person.email:
         raise Outdated(Fact("no_address"))
-    if person.silent and may_be_stopped(mail.kind):
-        raise Outdated(Fact("silent"))
-    if mail.kind in INVITATIONS and (person.no_invitations or _is_blocked(session, person.id, table)):
-        raise Outdated(Fact("no_invitations"))  # the same for both: no moderator's page tells of a block
-    if person.no_player_news and mail_kinds.of(mail.kind).stop == "players":
-        raise Outdated(Fact("no_player_news"))
-    if seat is not None and seat.silent and is_stopped_by_game(mail.kind):
-        raise Outdated(Fact("silent_here"))
-    if mail.kind in FOR_SEATED and (seat is None or seat.status != SeatStatus.SEATED):
-        raise Outdated(Fact("not_seated"))
-    if mail.kind in FOR_SEATED and seat is not None and seat.left:
-        raise Outdated(Fact("has_left"))
+    _check_wanted(session, kind, person, table)
+    _check_seat(kind, seat)
     late = "link" in outbox.details(mail) and now - mail.created_at > LATEST
     rows = MailRows(mail, person, table, seat, _turn(table, mail, seat), beside, late)
-    check = CHECKS.get(mail.kind)
-    reason = check(session, rows, now) if check else None
+    reason = CHECKS[kind.requires](session, rows, now) if kind.requires is not None else None
     if reason:
         raise Outdated(reason)
-    if person.suppressed and may_be_stopped(mail.kind):
+    if person.suppressed and not kind.requested:
         raise AddressSuppressed(person.suppressed)
     return rows
+
+
+def _check_wanted(session: Session, kind: Declaration, person: PersonRow, table: Table | None) -> None:
+    """Check that a reader has not refused all emails of this kind."""
+    if person.silent and not kind.requested:
+        raise Outdated(Fact("silent"))
+    if kind.invites and (person.no_invitations or _is_blocked(session, person.id, table)):
+        raise Outdated(Fact("no_invitations"))  # the same for both: no moderator's page tells of a block
+    if person.no_player_news and kind.stop is Stop.PLAYERS:
+        raise Outdated(Fact("no_player_news"))
+
+
+def _check_seat(kind: Declaration, seat: SeatRow | None) -> None:
+    """Check that the reader holds the seat that the kind asks for, and wants emails about that game."""
+    if seat is not None and seat.silent and not kind.requested and kind.to is not Reader.IN_CHARGE:
+        raise Outdated(Fact("silent_here"))
+    if kind.to is not Reader.PLAYER:
+        return
+    if seat is None or seat.status != SeatStatus.SEATED:
+        raise Outdated(Fact("not_seated"))
+    if seat.left:
+        raise Outdated(Fact("has_left"))
 
 
 def _is_blocked(session: Session, person_id: int, table: Table | None) -> bool:
@@ -124,7 +131,7 @@ def _is_blocked(session: Session, person_id: int, table: Table | None) -> bool:
 
 def held_games(session: Session, person_id: int) -> list[str]:
     """Return the games with invitations to a person that are held and still open, the oldest invitation first."""
-    held = (NO_TURN, Mail.person_id == person_id, Mail.kind == "held", WAITING)
+    held = (NOT_NUMEROUS, Mail.person_id == person_id, HELD_INVITATION, WAITING)
     query = (
         select(Game.id, Game.organiser_id)
         .join(Mail, Mail.game_id == Game.id)
@@ -146,22 +153,29 @@ def _seat(table: Table | None, mail: MailRow) -> SeatRow | None:
 
 
 def _turn(table: Table | None, mail: MailRow, seat: SeatRow | None) -> TurnRow | None:
-    if table is None:
+    which = mail_kinds.of(mail.kind).turn
+    if table is None or which is None:
         return None
-    if mail.kind == "answer" and seat is not None and not table.game.quarantine:
-        return table.turns.get(seat.seat) if seat.status == SeatStatus.SEATED else None
-    if mail.kind not in ("turn", "remind") or mail.seat is None:
+    if which is TurnOf.READER:
+        seated = seat is not None and seat.status == SeatStatus.SEATED and not table.game.quarantine
+        return table.turns.get(seat.seat) if seat is not None and seated else None
+    if mail.seat is None:
         return None
     turn = table.turns.get(mail.seat)
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
-def _turn_open(_session: Session, rows: MailRows, now: datetime) -> Fact | None:
+def _turn_open(_session: Session, rows: MailRows, _now: datetime) -> Fact | None:
     if rows.turn is None or rows.game is None or rows.game.paused or rows.game.status != GameStatus.RUNNING:
         return Fact("turn_over")
-    if rows.mail.kind == "remind" and (rows.turn.due_at is None or rows.turn.due_at <= now):
-        return Fact("no_time_left")
     return None
+
+
+def _time_left(session: Session, rows: MailRows, now: datetime) -> Fact | None:
+    if (over := _turn_open(session, rows, now)) is not None:
+        return over
+    due = rows.turn.due_at if rows.turn is not None else None
+    return None if due is not None and due > now else Fact("no_time_left")
 
 
 def _is_over(_session: Session, rows: MailRows, _now: datetime) -> Fact | None:
@@ -210,7 +224,12 @@ def _link_is_wanted(session: Session, rows: MailRows, _now: datetime) -> Fact | 
     link = links.get(session, given) if given is not None else None
     if link is None or link.revoked_at or link.used_at or (rows.game is not None and not rows.game.trial):
         return Fact("link_dead")
-    same = (NO_TURN, Mail.person_id == rows.person.id, Mail.kind == rows.mail.kind, Mail.id > rows.mail.id)
+    same = (
+        NOT_NUMEROUS,
+        Mail.person_id == rows.person.id,
+        Mail.kind == rows.mail.kind,
+        Mail.id > rows.mail.id,
+    )
     newer = rows.late and session.scalar(
         select(Mail.id).where(*same, Mail.game_id == rows.mail.game_id).limit(1)
     )
@@ -220,7 +239,7 @@ def _link_is_wanted(session: Session, rows: MailRows, _now: datetime) -> Fact | 
 def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
     if rows.person.cadence != "digest":
         return Fact("no_digest")
-    same_person = (NO_TURN, Mail.person_id == rows.person.id, Mail.kind == "digest", WAITING)
+    same_person = (NOT_NUMEROUS, Mail.person_id == rows.person.id, Mail.kind == rows.mail.kind, WAITING)
     if session.scalar(select(Mail.id).where(*same_person, Mail.id > rows.mail.id)) is not None:
         return Fact("newer_digest")
     return None if play.turns_for_digest(session, rows.person.id) else Fact("nothing_to_tell")
@@ -233,40 +252,29 @@ def _is_talk_news(session: Session, rows: MailRows, _now: datetime) -> Fact | No
     return None if talk.news(session, rows.game, rows.mail) else Fact("words_read")
 
 
-CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
-    "turn": _turn_open,
-    "remind": _turn_open,
-    "over": _is_over,
-    "invite": _is_invited,
-    "nudge": _is_invited,
-    "held": _is_invited,
-    "confirm": _is_unconfirmed,
-    "signin": _link_is_wanted,
-    "keep": _link_is_wanted,
-    "move": _link_is_wanted,
-    "moving": _link_is_wanted,
-    "digest": _digest_is_due,
-    "open_table": _still_waits,
-    "wish": _any_table_waits,
-    "talk": _is_talk_news,
+CHECKS: dict[Requires, Callable[[Session, MailRows, datetime], Fact | None]] = {
+    Requires.TURN_OPEN: _turn_open,
+    Requires.TIME_LEFT: _time_left,
+    Requires.GAME_OVER: _is_over,
+    Requires.INVITED: _is_invited,
+    Requires.UNCONFIRMED: _is_unconfirmed,
+    Requires.LINK_LIVE: _link_is_wanted,
+    Requires.DIGEST_DUE: _digest_is_due,
+    Requires.TABLE_WAITS: _still_waits,
+    Requires.TABLES_WAIT: _any_table_waits,
+    Requires.TALK_UNREAD: _is_talk_news,
 }
-"""For each kind of mail, why it is outdated, or None; mails of other kinds report the past and stay true."""
+"""For whatever a kind of mail may require, why the mail is outdated, or None."""
 
 
 # ---- mails that are sent as one ----
 # Several waiting mails to one reader about one game are merged by one rule: a mail waits while another one waits that
-# can tell its news (`MERGED_INTO`). That one collects the news when it is written, and the transaction that marks it
+# can tell its news (`merges_into`). That one collects the news when it is written, and the transaction that marks it
 # as sent drops the merged mails. If it is never sent, the first goes out alone: nothing is lost, and each keeps its
 # Message-ID.
 
-IMMEDIATE = REQUESTED | {"turn", "digest"}
-"""Mails that are sent in quiet hours, too: no clock counts those hours, and a digest has a time of its own."""
-MERGED_INTO = {
-    "act": {"turn", "over", "act"},
-    "timeout": {"turn", "over", "timeout"},
-    "answered": {"answered"},
-    "held": {"held"},
-    "talk": {"turn", "over", "talk"},
+MERGED_INTO: dict[str, tuple[str, ...]] = {
+    kind: kind.declared.merges_into for kind in MailKind if kind.declared.merges_into
 }
 """For each kind of mail, the kinds of mail about the same game to the same reader that can include its news; held
 invitations to all games are told in one."""
@@ -286,7 +294,8 @@ def check_sendable(rows: MailRows, now: datetime) -> None:
     Raises:
         Postponed: it is the reader's quiet hours, or another mail with the same news waits.
     """
-    if rows.mail.kind not in IMMEDIATE and (end := _quiet_until(rows, now)) is not None:
+    immediate = rows.kind.requested or rows.kind.immediate
+    if not immediate and (end := _quiet_until(rows, now)) is not None:
         raise Postponed(end)
     kinds = MERGED_INTO.get(rows.mail.kind, ())
     for other in rows.beside:
@@ -311,7 +320,7 @@ def mergeable(rows: MailRows) -> list[MailRow]:
 
 def _covers(rows: MailRows, mail: MailRow, other: MailRow) -> bool:
     """Whether a mail can include another: the younger of one kind, or a turn's while it is open."""
-    if mail.kind == "turn":
+    if mail_kinds.of(mail.kind).about_turn:
         turn = rows.table.turns.get(mail.seat) if rows.table is not None and mail.seat is not None else None
         return turn is not None and turn.opened_seq == mail.seq
     return mail.kind != other.kind or mail.id > other.id

@@ -13,7 +13,8 @@ from byzanz.record import Cause
 from server.community import talk
 from server.community.talk import Said
 from server.mail.text import one_line
-from server.store import links, log, people
+from server.store import links, log, mail_kinds, people
+from server.store.mail_kinds import Content, Stop
 from server.store.statements import GameRow, MailRow, PersonRow, SeatRow
 
 LINES = 3
@@ -43,6 +44,11 @@ class Talk:
         return len(self.words) + self.left_out
 
 
+def is_talk(mail: MailRow) -> bool:
+    """Whether a mail is about nothing but table talk."""
+    return mail_kinds.of(mail.kind).stop is Stop.TALK
+
+
 def in_mail(
     session: Session,
     mail: MailRow,
@@ -59,7 +65,7 @@ def in_mail(
     merged = context["merged_mails"]
     if game is None or seat is None or not is_wanted(game, reader):
         return Talk()
-    if mail.kind == "talk":
+    if is_talk(mail):
         return news(session, game, mail, merged)
     after = _told_before(session, game, seat.seat, context)
     return Talk() if after is None else since(session, game, reader, after, merged)
@@ -70,11 +76,12 @@ def _told_before(session: Session, game: GameRow, seat: int, context: Mapping[st
 
     That is the reader's own last move; in an answer, the head when the turn opened to which they replied.
     """
-    if context["kind"] in ("turn", "remind"):
+    kind = mail_kinds.of(context["kind"])
+    if kind.about_turn:
         return int(context["last_own"])
-    if context["kind"] == "over":
+    if kind.content is Content.ENDING:
         return log.last_move(session, game.id, seat, (Cause.PLAYER, Cause.BOT))
-    address = context["details"].get("reply") if context["kind"] == "answer" else None
+    address = context["details"].get("reply") if kind.answers_email else None
     used = links.get(session, address) if address is not None else None
     return used.seq if used is not None else None
 
@@ -95,7 +102,7 @@ def since(
     if not is_wanted(game, person):
         return Talk()
     found = talk.said_since(session, game, person.id, seq)
-    if any(mail.kind == "talk" for mail in merged):
+    if any(is_talk(mail) for mail in merged):
         known = {said.id for said in found}
         found = [each for each in unread(session, game, person.id, merged) if each.id not in known] + found
     return _shown(found)
@@ -112,7 +119,7 @@ def unread(session: Session, game: GameRow, person_id: int, mails: Sequence[Mail
     Args:
         mails: queued; those about anything else do not count.
     """
-    first = min(mail.created_at for mail in mails if mail.kind == "talk")
+    first = min(mail.created_at for mail in mails if is_talk(mail))
     read_at = people.last(session, person_id, [game.id])
     found = talk.words(session, game, person_id)
     heard = (said for said in found if said.at >= first and not said.own and not said.hidden)

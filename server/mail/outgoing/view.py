@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from flask_babel import gettext
 from sqlalchemy import select
@@ -20,12 +19,15 @@ from byzanz.rules import PUBLIC
 from server import i18n
 from server.config import settings
 from server.config.zones import zone_of
+from server.i18n import N_
 from server.mail.outgoing import digest, relevance, talk
+from server.mail.outgoing.letters import AnswerMail, EndingMail, InvitationMail, TurnMail
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, lengths, names, positions, standing_orders, turns
 from server.play.game import Table, load
-from server.store import facts, links, log, mail_kinds, outbox
+from server.store import facts, links, log, outbox
+from server.store.mail_kinds import Content, Lists, Reader, Stop, TurnOf
 from server.store.models import Game, LinkPurpose, Rematch, Seat, SeatStatus
 from server.store.statements import GameRow, LinkRow, MailRow
 
@@ -81,35 +83,13 @@ def _game_before(session: Session, rows: MailRows) -> str | None:
 
 # ---- links ----
 
-PURPOSES: dict[str, LinkPurpose] = {
-    "turn": LinkPurpose.SEAT,
-    "remind": LinkPurpose.SEAT,
-    "timeout": LinkPurpose.SEAT,
-    "over": LinkPurpose.SEAT,
-    "act": LinkPurpose.SEAT,
-    "replaced": LinkPurpose.SEAT,
-    "autopilot": LinkPurpose.SEAT,
-    "left": LinkPurpose.SEAT,
-    "invite": LinkPurpose.INVITE,
-    "nudge": LinkPurpose.INVITE,
-    "confirm": LinkPurpose.ORGANISE,
-    "answered": LinkPurpose.ORGANISE,
-    "open_table": LinkPurpose.ORGANISE,
-    "answer": LinkPurpose.SEAT,
-    "talk": LinkPurpose.SEAT,
-}
-"""Which of its reader's links each kind of mail carries."""
-
-
-STOPS: dict[mail_kinds.Stop, LinkPurpose] = {
-    "all": LinkPurpose.STOP,
-    "invitations": LinkPurpose.NOINVITE,
-    "players": LinkPurpose.NOPLAYERS,
-    "open tables": LinkPurpose.WISH,
+STOPS = {
+    Stop.ALL: LinkPurpose.STOP,
+    Stop.INVITATIONS: LinkPurpose.NOINVITE,
+    Stop.PLAYERS: LinkPurpose.NOPLAYERS,
+    Stop.OPEN_TABLES: LinkPurpose.WISH,
 }
 """The links that stop more than the mails of a game, by what they stop."""
-FAREWELLS = frozenset({"cancelled", "former"})
-"""What people without a seat in a game get is the last mail about it; only an invitation could follow."""
 STOP_TALK = "?do=talk"
 """What is added to the link that stops a game's emails, so that it stops only emails about table talk alone."""
 
@@ -165,7 +145,7 @@ def links_of(session: Session, rows: MailRows, now: datetime) -> tuple[MailLinks
         used = links.get(session, given["reply"])  # to which the mail came
         found |= {"reply": used} if used is not None and used.revoked_at is None else {}
     reply = links.reply_address(found.pop("reply")) if "reply" in found else None
-    only_talk = rows.mail.kind == "talk"
+    only_talk = rows.kind.stop is Stop.TALK
     stop = links.stop_address(found["stop"], talk=only_talk) if "stop" in found else None
     stops_all = wanted.get("stop") == STOP_ALL
     urls = {place: links.url(link) for place, link in found.items()}
@@ -179,7 +159,7 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
     mail, game, given = rows.mail, rows.game, outbox.details(rows.mail)
     listed = digest.listed_turns(session, mail.kind, rows.person.id)
     wanted: dict[str, Wanted] = {each.id: (LinkPurpose.SEAT, each.id, None) for each, _, _ in listed}
-    if mail.kind == "held":
+    if rows.kind.lists is Lists.INVITATIONS:
         wanted = {
             game_id: (LinkPurpose.INVITE, game_id, None)
             for game_id in relevance.held_games(session, rows.person.id)
@@ -189,13 +169,13 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
         wanted["stop"] = stop
     if game is None:
         return wanted
-    purpose = given.get("purpose", LinkPurpose.SEAT) if mail.kind == "fresh" else PURPOSES.get(mail.kind)
-    if mail.kind in relevance.ABOUT_OTHERS and rows.person.id == game.organiser_id:
-        purpose = LinkPurpose.ORGANISE
+    purpose = given.get("purpose", rows.kind.link)
+    if rows.kind.to is Reader.IN_CHARGE and rows.person.id != game.organiser_id:
+        purpose = None
     if purpose is not None:
         wanted["link"] = (purpose, game.id, None)
     if rows.seat is not None:
-        if (mail.kind == "talk" or given.get("talk")) and settings().mail_domain:
+        if (rows.kind.stop is Stop.TALK or given.get("talk")) and settings().mail_domain:
             wanted["reply"] = (LinkPurpose.TALK, game.id, None)
         elif rows.turn is not None and settings().mail_domain:
             wanted["reply"] = (LinkPurpose.REPLY, game.id, rows.turn.opened_seq)
@@ -204,22 +184,23 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
 
 def _wanted_stop(rows: MailRows) -> Wanted | None:
     """Return the link with which a reader unsubscribes: from what the kind of mail names, or from a game."""
-    kind, stop = rows.mail.kind, mail_kinds.of(rows.mail.kind).stop
+    stop = rows.kind.stop
     if stop in STOPS:
         return (STOPS[stop], None, None)
-    if rows.game is not None and (rows.seat is not None or kind in FAREWELLS):
+    if rows.game is not None and (rows.seat is not None or rows.kind.farewell):
         return (LinkPurpose.STOP, rows.game.id, None)
     return STOP_ALL if stop else None
 
 
 # ---- the view ----
 
-EXAMPLES = 3
-"""How many example replies a turn mail shows."""
-LONGEST_EXAMPLE = 60
-"""Characters that mail clients leave on one line."""
-LEGAL_MOVES = 40
-"""How many moves a reply to a mail lists at most; the page has all of them."""
+STOP_LABELS = {
+    Stop.INVITATIONS: N_("Never send me invitations:"),
+    Stop.OPEN_TABLES: N_("No more emails about open tables:"),
+    Stop.PLAYERS: N_("No more emails about players of your games:"),
+    Stop.TALK: N_("Get table talk only in the emails about your turns:"),
+}
+"""What stands above the link to unsubscribe, unless it stops the emails of a game, or all."""
 LOG_LINES = 40
 """How many log entries one mail shows at most; the page has all of them."""
 
@@ -228,7 +209,7 @@ def turn_times(session: Session, rows: MailRows, now: datetime) -> turns.Times |
     """Return the turn's deadlines: as if a turn mail were accepted now, else as its clock runs."""
     if rows.turn is None or rows.game is None:
         return None
-    if rows.turn.started_at is None and rows.mail.kind != "answer":
+    if rows.turn.started_at is None and rows.kind.turn is TurnOf.MAIL:
         return turns.times_if_started(rows.game, rows.turn, now)
     return turns.times(session, rows.game, rows.turn)
 
@@ -245,7 +226,7 @@ def template_context(
         "link": mail_links.link,
         "late": rows.late,
         "stop": mail_links.stop,
-        "stops_all": mail_links.stops_all,
+        "stop_label": _stop_label(rows, mail_links),
         "reply": mail_links.reply,
         "base_url": settings().base_url,
         "zone": zone_of(rows.person, rows.game),
@@ -253,22 +234,12 @@ def template_context(
         "times": times,
     }
     if rows.table is not None:
-        context |= _game_context(session, rows, rows.table)
+        context |= _game_context(rows, rows.table)
     if rows.turn is not None and rows.table is not None:
         context |= _turn_context(rows.table, rows.turn.seat)
-        context["examples"] = examples(context["moves"], context["fallback"])
-        context["chosen"] = {
-            move: f"{mail_links.link}?{urlencode({'move': move, 'at': context['at']})}"
-            for move in linked(context["examples"], context["fallback"])
-        }
-    if rows.mail.kind == "answer":
-        context |= _answer_context(rows)
-    if rows.mail.kind == "over" and rows.table is not None and context["result"]["reason"] != "abandoned":
-        moments = history.load(rows.table, PUBLIC)
-        context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
-    elif rows.mail.kind == "wish":
-        context["tables"] = _wished_tables(session, rows)
-    elif "until" in context["details"]:
+    build = BUILDERS[rows.kind.content]
+    context |= build(session, rows, context) if build is not None else {}
+    if "until" in context["details"]:
         context["until"] = datetime.fromisoformat(context["details"]["until"])
     context |= _merged(session, rows, context, mail_links)
     return context | {
@@ -276,24 +247,67 @@ def template_context(
     }
 
 
+def _stop_label(rows: MailRows, mail_links: MailLinks) -> str:
+    every = N_("Change or stop these emails:") if mail_links.stops_all else N_("Stop emails about this game:")
+    return str(gettext(STOP_LABELS.get(rows.kind.stop, every) if rows.kind.stop else every))
+
+
+def _turn_mail(_session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the view model of a turn mail; nothing if the turn is over."""
+    shared = ("link", "at", "reply", "missed", "moves", "fallback", "entries", "left_out", "facts", "stopped")
+    given = {name: context[name] for name in shared}
+    return {"turn": TurnMail(reminder=rows.kind.reminder, **given)}
+
+
+def _ending_mail(_session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the view model of the mail about the end of a game, and its highlights."""
+    assert rows.table is not None
+    result, told = context["result"], ending(rows.table, context["result"]["scores"])
+    abandoned = result["reason"] == "abandoned"
+    found = [] if abandoned else history.load(rows.table, PUBLIC).highlights(result["winners"])
+    mail = EndingMail(
+        scores=result["scores"],
+        winners=result["winners"],
+        ranking=told["ranking"],
+        tied=told["tied"],
+        abandoned=abandoned,
+        me=context["me"],
+    )
+    return {"ending": mail, "view": told["view"], "highlights": [it for it, _seq in found]}
+
+
+def _invitation_mail(session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the view model of an invitation, and what else it tells."""
+    assert rows.table is not None
+    told = invitation(session, rows, rows.table)
+    shared = {name: told[name] for name in ("before", "own_game", "company", "message", "statuses", "bots")}
+    mail = InvitationMail(reminder=rows.kind.reminder, names=context["names"], me=context["me"], **shared)
+    return {"invitation": mail} | {name: told[name] for name in ("answer_by", "cuts", "length")}
+
+
+def _tables(session: Session, rows: MailRows, _context: dict[str, Any]) -> dict[str, Any]:
+    return {"tables": _wished_tables(session, rows)}
+
+
 def _merged(
     session: Session, rows: MailRows, context: dict[str, Any], mail_links: MailLinks
 ) -> dict[str, Any]:
     """Return the entries that a mail and those merged into it are about, and the ids of the merged mails."""
     merged, mail = relevance.mergeable(rows), rows.mail
-    if mail.kind == "turn":  # it does not contain the news of entries that it leaves out
+    if rows.kind.about_turn:  # it does not contain the news of entries that it leaves out
         first = context["entries"][0].seq if context["entries"] else mail.seq
         merged = [
-            other for other in merged if other.kind == "talk" or (other.seq and first and other.seq >= first)
+            other for other in merged if talk.is_talk(other) or (other.seq and first and other.seq >= first)
         ]
     more: dict[str, Any] = {"merged": tuple(other.id for other in merged), "merged_mails": merged}
-    if mail.kind == "held":
+    content = rows.kind.content
+    if content is Content.HELD:
         more |= {"game": "", "title": "", "invitations": _held_invitations(session, rows, mail_links.seats)}
-    elif mail.kind == "answered":
+    elif content is Content.ANSWERS:
         more["answers"] = [_details(other) for other in (*merged, mail)]
-    elif rows.table is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
+    elif rows.table is not None and content in (Content.ENTRIES, Content.ENDING):
         more["entries"] = []
-        for other in merged if mail.kind == "over" else (*merged, mail):
+        for other in merged if content is Content.ENDING else (*merged, mail):
             if other.seq is not None:
                 last = outbox.details(other).get("last", other.seq)
                 more["entries"] += _entries(rows.table, other.seat, other.seq - 1, last)
@@ -358,7 +372,7 @@ def _reader(rows: MailRows, game: GameRow) -> names.Reader:
     return names.ORGANISER if rows.person.id == game.organiser_id else PUBLIC
 
 
-def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
+def _game_context(rows: MailRows, table: Table) -> dict[str, Any]:
     game = table.game
     organiser = table.person(game.organiser_id)
     result = json.loads(game.result) if game.result else None
@@ -379,13 +393,7 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "commitment": game.commitment,
         "at": log.marked(f"{game.id}.{game.head}.{game.head_hash[: log.LENGTH]}"),
         "others": sum(seat.bot is None for seat in table.seats) > 1,
-    } | (
-        invitation(session, rows, table)
-        if rows.mail.kind in ("invite", "nudge")
-        else ending(table, result["scores"])
-        if rows.mail.kind == "over" and result
-        else {}
-    )
+    }
 
 
 def _turn_context(table: Table, seat: int) -> dict[str, Any]:
@@ -393,7 +401,7 @@ def _turn_context(table: Table, seat: int) -> dict[str, Any]:
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
     seen, last_own, own, _earlier = history.since_own_move(table, seat, LOG_LINES)
-    told = history.told_since(table, position, seen, seat, own)
+    told = history.told_since(position, seen, own)
     table.load_orders(seat, last_own)
     return {
         "view": view,
@@ -403,7 +411,7 @@ def _turn_context(table: Table, seat: int) -> dict[str, Any]:
         "missed": table.seats[seat].missed > 0,
         "entries": [_in_one_line(entry) for entry in seen],
         "told": told,
-        "facts": {entry.seq: fact for entry, fact in told},
+        "facts": {entry.seq: messages for entry, messages in told},
         "left_out": table.game.head - last_own - len(seen),
         "last_own": last_own,
         "stopped": [
@@ -414,57 +422,28 @@ def _turn_context(table: Table, seat: int) -> dict[str, Any]:
     }
 
 
-def examples(moves: Sequence[str], fallback: str) -> list[str]:
-    """Choose moves that show how to reply by email: one per verb, then any, all short enough for one line.
-
-    Any of a long list would be there for no reason: the shortest stands for all if nothing else is left.
-
-    Args:
-        moves: the legal moves.
-        fallback: the move that is played if no answer comes.
-    """
-    others = [move for move in moves if move != fallback]
-    verbs = {move.partition(" ")[0]: move for move in reversed(others)}
-    spread = [others[0], others[len(others) // 2], others[-1]] if 0 < len(others) < LEGAL_MOVES else []
-    verbs = {verb: move for verb, move in verbs.items() if len(verbs) > 1 or spread}
-    candidates = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
-    return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES] or [_short(moves)]
-
-
-def _short(moves: Sequence[str]) -> str:
-    """Return the shortest move with more than a verb, which shows how to write the others; any if there is none."""
-    return min(moves, key=lambda move: (" " not in move, len(move)))
-
-
-def linked(shown: Sequence[str], fallback: str) -> list[str]:
-    """Return the moves that a turn mail links to: its examples; a fallback too long for them comes first instead.
-
-    Args:
-        shown: the example replies.
-        fallback: the move that is played if no answer comes.
-    """
-    return list(shown) if fallback in shown else [fallback, *(move for move in shown if " " not in move)]
-
-
-def _answer_context(rows: MailRows) -> dict[str, Any]:
-    """Return the result of an incoming mail line by line, and what has happened in the game since."""
+def _answer_mail(_session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the view model of the answer to an incoming mail, and what has happened in the game since."""
     given, slug = outbox.details(rows.mail), rows.game.slug if rows.game else ""
     since: list[record.Entry] = []
     seated = rows.seat is not None and rows.seat.status == SeatStatus.SEATED
     if seated and rows.seat and rows.table and rows.mail.seq and not rows.table.game.quarantine:
         since = _entries(rows.table, rows.seat.seat, rows.mail.seq - 1)
-    return {
-        "results": [
+    mail = AnswerMail(
+        lines=[
             line | {"text": one_line(line["text"]), "why": _refusal_text(line, slug)}
             for line in given["lines"]
         ],
-        "fault": _refusal_text(given, slug),
-        "speech": _speech(given.get("words")),
+        fault=_refusal_text(given, slug),
+        speech=_speech(given.get("words")),
+        asked=rows.turn is not None,
+        moves=[*context["moves"], *context["out_of_turn"]] if rows.turn is not None else [],
+    )
+    return {
+        "answer": mail,
         "talk": bool(given.get("talk")),
         "since": since[:LOG_LINES],
         "more": len(since) > LOG_LINES,
-        "asked": rows.turn is not None,
-        "most": LEGAL_MOVES,
     }
 
 
@@ -504,3 +483,19 @@ def _entries(table: Table, seat: int | None, after: int, upto: int | None = None
 
 def _in_one_line(entry: record.Entry) -> record.Entry:
     return replace(entry, note=one_line(facts.translated(entry.note))) if entry.note else entry
+
+
+Builder = Callable[[Session, MailRows, dict[str, Any]], dict[str, Any]]
+BUILDERS: dict[Content, Builder | None] = {
+    Content.DETAILS: None,
+    Content.TURN: _turn_mail,
+    Content.INVITATION: _invitation_mail,
+    Content.HELD: None,
+    Content.OVERVIEW: None,
+    Content.ENTRIES: None,
+    Content.ENDING: _ending_mail,
+    Content.ANSWER: _answer_mail,
+    Content.ANSWERS: None,
+    Content.TABLES: _tables,
+}
+"""For whatever a kind of mail tells, what its template gets besides; None if nothing, or if `_merged` finds it."""

@@ -17,8 +17,9 @@ from server.store.models.games import (
 )
 from server.store.models.operations import (
     FAILED,
-    INVITATION,
-    NO_TURN,
+    HELD_INVITATION,
+    NOT_NUMEROUS,
+    SINGLE_INVITATION,
     WAITING,
     Alert,
     Heartbeat,
@@ -38,7 +39,6 @@ from server.store.models.people import (
     Conduct,
     FormerHandle,
     Link,
-    LinkPurpose,
     Mute,
     Notes,
     Person,
@@ -50,12 +50,14 @@ from server.store.models.people import (
     Wish,
     Word,
 )
+from server.store.purposes import LinkPurpose
 
 __all__ = [
     "EXCUSED",
     "FAILED",
-    "INVITATION",
-    "NO_TURN",
+    "HELD_INVITATION",
+    "NOT_NUMEROUS",
+    "SINGLE_INVITATION",
     "WAITING",
     "Absence",
     "AddressChange",

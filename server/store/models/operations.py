@@ -5,9 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, literal_column, text
+from sqlalchemy import (
+    BigInteger,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+    and_,
+    literal_column,
+    or_,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
+from server.store import mail_kinds
 from server.store.engine import Base, Hex, UtcTime
 from server.store.facts import Fact, FactColumn
 
@@ -119,7 +131,7 @@ class MailStatus(StrEnum):
 
 _WAITING = f"status = '{MailStatus.WAITING}'"
 _FAILED = f"status = '{MailStatus.FAILED}'"
-_NO_TURN = "kind <> 'turn'"
+_NOT_NUMEROUS = " AND ".join(f"kind <> '{kind}'" for kind in mail_kinds.NUMEROUS)
 _COUNTED = "counts_at IS NOT NULL"
 _TRIED = f"{_WAITING} AND tried_at IS NOT NULL"
 _DATED = "delete_at IS NOT NULL"
@@ -136,7 +148,10 @@ class Mail(Base):
         ),
         Index("ix_outbox_failed", "not_before", sqlite_where=text(_FAILED), postgresql_where=text(_FAILED)),
         Index(
-            "ix_outbox_person_id", "person_id", sqlite_where=text(_NO_TURN), postgresql_where=text(_NO_TURN)
+            "ix_outbox_person_id",
+            "person_id",
+            sqlite_where=text(_NOT_NUMEROUS),
+            postgresql_where=text(_NOT_NUMEROUS),
         ),
         Index("ix_outbox_reader", "game_id", "person_id"),
         # Since when emails cannot be sent.
@@ -180,5 +195,6 @@ class Mail(Base):
 # The conditions of the indexes, for queries; bound values would hide them from the planner.
 WAITING = Mail.status == literal_column(f"'{MailStatus.WAITING}'")
 FAILED = Mail.status == literal_column(f"'{MailStatus.FAILED}'")
-INVITATION = Mail.kind.in_((literal_column("'invite'"), literal_column("'nudge'")))
-NO_TURN = Mail.kind != literal_column("'turn'")
+NOT_NUMEROUS = and_(*(Mail.kind != literal_column(f"'{kind}'") for kind in mail_kinds.NUMEROUS))
+SINGLE_INVITATION = or_(*(Mail.kind == literal_column(f"'{kind}'") for kind in mail_kinds.SINGLE_INVITATIONS))
+HELD_INVITATION = or_(*(Mail.kind == literal_column(f"'{kind}'") for kind in mail_kinds.HELD_INVITATIONS))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from enum import StrEnum
 
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -129,25 +128,6 @@ class Absence(Base):
 
 
 # ---- links ----
-
-
-class LinkPurpose(StrEnum):
-    """What a link opens; the column has its text."""
-
-    SEAT = "seat"
-    STOP = "stop"
-    INVITE = "invite"
-    ORGANISE = "organise"
-    SIGNIN = "signin"
-    REPLY = "reply"
-    TALK = "talk"
-    FEED = "feed"
-    NOINVITE = "noinvite"
-    NOPLAYERS = "noplayers"
-    KEEP = "keep"
-    WISH = "wish"
-    MOVE = "move"
-    OBJECT = "object"
 
 
 class Link(Base):

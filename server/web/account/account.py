@@ -28,6 +28,7 @@ from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, Sea
 from server.store.statements import LinkRow
 from server.validation import whole_number
 from server.web import locale, submissions
+from server.web.account.account_page import AUDIENCES, AccountPage
 from server.web.http import GAME_ID, browser, csrf, limiter, unknown_link
 from server.web.templating import time_of_day
 
@@ -161,13 +162,23 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
         me = login.signed_in(session)
         if me is None:
             return flask.redirect(url_for(".sign_in"), 303)
+        now = utc_now()
+        shown = AccountPage(
+            me,
+            now,
+            refusal,
+            flask.request.args.get("done", ""),
+            absences.absences_of(session, me.id, now),
+            login.sessions_of(session, me.id),
+            login.current_session(),
+        )
         page = render_template(
             "account/account.html",
+            page=shown,
+            audiences=AUDIENCES,
             me=me,
             fields=_fields(me),
             stored=_stored(me),
-            absences=absences.absences_of(session, me.id, utc_now()),
-            now=utc_now(),
             days_a_year=absences.BUDGET,
             tables=_current_games(session, me),
             zones=validation.time_zones(),
@@ -175,8 +186,6 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             hour=digest.digest_minute(me),
             feed=_feed(session, me),
             muted=community_talk.muted(session, me.id),
-            browsers=login.sessions_of(session, me.id),
-            this_browser=login.current_session(),
             blocked=blocks.listed(session, me.id),
             refusal=refusal,
         )

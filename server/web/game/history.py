@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.charts import Heading
+from byzanz.moves import Message
 from byzanz.record import Cause
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
@@ -23,7 +24,7 @@ from server.config import zones
 from server.errors import BadRequest
 from server.play import history, names, positions, standing_orders
 from server.play.game import Table
-from server.play.history import Timeline
+from server.play.history import Timeline, Told
 from server.store import log
 from server.store.engine import parse_stamp
 from server.store.models import GameStatus
@@ -43,7 +44,7 @@ class HistoryLine:
         at: its time.
         when: the same, short and in the reader's time zone.
         voided: the seq of the act that voided it, or None.
-        fact: what it did, see `Rules.followed` and `Rules.news`.
+        followed: what followed from it, in the game's sentences.
         former: the seats that somebody else has taken over since.
     """
 
@@ -51,7 +52,7 @@ class HistoryLine:
     at: datetime
     when: str
     voided: int | None
-    fact: Any = None
+    followed: Sequence[Message] = ()
     former: frozenset[int] = frozenset()
 
     @property
@@ -76,22 +77,21 @@ def lines_of(
     entries: Sequence[record.Entry],
     voids: Sequence[tuple[int, int]],
     zone: str,
-    told: Iterable[tuple[record.Entry, Any]] = (),
+    told: Told = (),
 ) -> list[HistoryLine]:
     """Return the newest entries of a log, which their reader may see, as lines.
 
     Args:
         voids: those after the first of these entries, as `log.voids` returns them.
         zone: the IANA name of the reader's time zone.
-        told: what some of the entries did, see `play.history.told`.
+        told: what followed from some of the entries.
     """
-    facts, former = {entry.seq: fact for entry, fact in told}, history.taken_over(entries)
-    return [_line(entry, voids, zone, facts.get(entry.seq), former) for entry in entries]
+    followed, former = {entry.seq: messages for entry, messages in told}, history.taken_over(entries)
+    return [_line(entry, voids, zone, followed.get(entry.seq, ()), former) for entry in entries]
 
 
 def lines_before(
     position: positions.Position,
-    view: Any,
     earlier: Sequence[record.Entry],
     since: Sequence[record.Entry],
     zone: str,
@@ -99,13 +99,12 @@ def lines_before(
     """Return the lines of the entries before the newest ones of a running game.
 
     Args:
-        view: the reader's, of the position after all of them.
         since: the newest entries.
     """
     if position.outcome or not earlier:
         return []
     entries = [*earlier, *since]
-    lines = lines_of(entries, log.voids_in(entries), zone, history.told(position, view, entries))
+    lines = lines_of(entries, log.voids_in(entries), zone, history.told(position, entries))
     return lines[: len(earlier)]
 
 
@@ -113,13 +112,15 @@ def _line(
     entry: record.Entry,
     voids: Sequence[tuple[int, int]],
     zone: str,
-    fact: Any,
+    followed: Sequence[Message],
     former: Mapping[int, frozenset[int]],
 ) -> HistoryLine:
     at = parse_stamp(entry.at)
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
     whose = former.get(entry.seq, frozenset())
-    return HistoryLine(entry, at, short(at, zone), None if record.table_act(entry) else voided, fact, whose)
+    return HistoryLine(
+        entry, at, short(at, zone), None if record.table_act(entry) else voided, followed, whose
+    )
 
 
 def short(at: datetime, zone: str) -> str:
@@ -213,7 +214,7 @@ def _lines(
     moments: Timeline, entries: Iterable[record.Entry], voids: Sequence[tuple[int, int]], zone: str
 ) -> list[HistoryLine]:
     former = history.taken_over(moments.entries)
-    return [_line(entry, voids, zone, moments.facts[entry.seq - 1], former) for entry in entries]
+    return [_line(entry, voids, zone, moments.followed(entry.seq), former) for entry in entries]
 
 
 def _other_viewers(viewer: Viewer, seats: int) -> tuple[Viewer, ...]:

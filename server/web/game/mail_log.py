@@ -17,7 +17,7 @@ from server import i18n
 from server.config import zones
 from server.i18n import N_
 from server.mail import causes
-from server.store import facts
+from server.store import facts, mail_kinds
 from server.store.engine import utc_now
 from server.store.facts import Fact
 from server.store.models import IncomingMail, Mail, MailStatus, Person
@@ -169,7 +169,7 @@ def of_game(session: Session, game: GameRow, zone: str, player_id: int | None = 
     mails = select(Mail, Person.name).join(Person, Person.id == Mail.person_id)
     came = select(IncomingMail, Person.name).outerjoin(Person, Person.id == IncomingMail.person_id)
     if player_id is not None:
-        mails = mails.where(or_(Mail.kind != "answer", Mail.person_id == player_id))
+        mails = mails.where(or_(Mail.kind.not_in(mail_kinds.ANSWERS_TO_EMAILS), Mail.person_id == player_id))
         came = came.where(
             or_(IncomingMail.kind.in_(("bounce", "complaint")), IncomingMail.person_id == player_id)
         )

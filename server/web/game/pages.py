@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import flask
 from flask import Blueprint, Flask, Response, render_template, url_for
@@ -33,12 +34,13 @@ from server.play import autopilot, positions, standing_orders, turns
 from server.play import history as play_history
 from server.play.game import Table, load
 from server.play.positions import why_on_hold
+from server.play.turns import Times
 from server.store import links, log
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Rematch
 from server.store.statements import GAME, GameRow, split
 from server.web.game import charts, history, mail_log
-from server.web.game.charts import short_names
+from server.web.game.charts import Drawing, short_names
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
 
 # ---- pages kept in memory ----
@@ -116,6 +118,69 @@ LATEST = 16
 """Entries beside the table of a running game."""
 
 
+def clocks(due: Mapping[int, Times | None], now: datetime) -> list[tuple[int, Times, bool]]:
+    """Return the clocks that run, by seat, each with whether only the time left of it is said, without a name.
+
+    Args:
+        due: the times of all seats that are to move, None while a clock waits for its email.
+    """
+    return [
+        (seat, times, len(due) == 1 and not (times.bank and now > times.allowance_end))
+        for seat, times in due.items()
+        if times
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedPage:
+    """What the page of a finished game decides; `templates/game/finished.html` lays it out.
+
+    Args:
+        result: scores, winners and reason, as the game's row has them.
+        ranking: pairs of place and seat, the best first.
+        reader: the seat of the signed-in player, if they had one.
+    """
+
+    game: GameRow
+    result: Mapping[str, Any]
+    ranking: Sequence[tuple[int, int]]
+    charts: Sequence[Drawing]
+    reader: int | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the reader played and did not win, so that their place comes first."""
+        if self.reader is None or self.result["reason"] == "abandoned":
+            return False
+        return self.reader not in self.result["winners"]
+
+    @property
+    def second(self) -> tuple[int, int] | None:
+        """The second seat and how many points it is behind one winner; None if that says nothing to the reader."""
+        winners, scores = self.result["winners"], self.result["scores"]
+        if len(winners) != 1 or len(self.ranking) < 2:
+            return None
+        seat = self.ranking[1][1]
+        behind = abs(scores[winners[0]] - scores[seat])
+        return (seat, behind) if behind and seat != self.reader else None
+
+    @property
+    def open_charts(self) -> list[Drawing]:
+        """The charts beside the result: the first two, unless they are rows."""
+        return [chart for chart in self.charts[:2] if chart.kind != "rows"]
+
+    @property
+    def folded_charts(self) -> list[Drawing]:
+        """The other charts, rows first."""
+        rows = [chart for chart in self.charts if chart.kind == "rows"]
+        return rows + [chart for chart in self.charts[2:] if chart.kind != "rows"]
+
+    @property
+    def has_group(self) -> bool:
+        """Whether the game counts for the results of its group."""
+        return bool(self.result["winners"] and self.game.counted_at)
+
+
 @blueprint.get("/g/<game_id>")
 @costly
 def show(game_id: str) -> ResponseReturnValue:
@@ -133,18 +198,19 @@ def show(game_id: str) -> ResponseReturnValue:
 def _page(session: Session, game_id: str, following: GameRow | None) -> str:
     table = load(session, game_id, utc_now())
     game = table.game
-    context = {
+    context: dict[str, Any] = {
         "game": game,
         "seats": table.seats,
         "names": history.names_of(table),
         "zone": _zone(session, game),
         "view": None,
-        "due": {},
     }
     if game.status in (GameStatus.RUNNING, GameStatus.OVER):
         context |= _running_context(table)
     if game.status == GameStatus.OVER:
         context |= _again_context(table, following)
+        names = ("game", "result", "ranking", "charts", "reader")
+        context["page"] = FinishedPage(**{name: context[name] for name in names})
     return render_template("game/game.html", **context)
 
 
@@ -239,17 +305,17 @@ def _running_context(table: Table) -> dict[str, object]:
     position = positions.current(table)
     view = position.view(PUBLIC)
     entries = play_history.entries_for(table, PUBLIC, after=game.head - LATEST)
-    told = play_history.told(position, view, entries)
+    told = play_history.told(position, entries)
+    due = {seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited}
+    now = utc_now()
     return {
         "view": view,
         "told": told,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(table.session, game), told),
-        "latest": [entry for entry, _fact in told[-1:]],
+        "latest": [entry for entry, _followed in told[-1:]],
         "trial": _trial(position) if login.current_session() is None else None,
-        "due": {
-            seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited
-        },
-        "now": utc_now(),
+        "clocks": clocks(due, now),
+        "now": now,
         "unattended": autopilot.is_unattended(table),
     }
 

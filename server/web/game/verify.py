@@ -18,6 +18,7 @@ from byzanz.record import BadRecord, Mailed, Record, Report
 from byzanz.rules import PUBLIC
 from server.accounts import login
 from server.errors import NoSuchGame, Refused
+from server.i18n import N_
 from server.i18n.characters import shown
 from server.play import history
 from server.play.game import load
@@ -34,6 +35,8 @@ MOST_PASTED = 20_000
 """Characters of lines from emails."""
 MOST_OFFERED = 20
 """Finished games that the form lists at most."""
+MOST_SEATS = 12
+"""Seats of an untrusted record that the page lists."""
 
 
 class BadUpload(Refused):
@@ -47,8 +50,29 @@ class NotOver(Refused):
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreLine:
+    """A score of a record beside what follows from its moves.
+
+    Args:
+        score: as an untrusted record has it.
+        worked_out: None if the moves were not all replayed.
+    """
+
+    name: str
+    score: object
+    won: bool
+    worked_out: int | None
+    worked_out_won: bool
+
+    @property
+    def differs(self) -> bool:
+        """Whether another score follows from the moves."""
+        return self.worked_out is not None and self.worked_out != self.score
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedRecord:
-    """A record and the report on it."""
+    """A record, the report on it, and what the page says of both; an untrusted record’s texts go through `plain`."""
 
     record: Record
     report: Report
@@ -62,6 +86,82 @@ class CheckedRecord:
         """Return the names of the seats whose cuts were settled after that of a seat."""
         header = self.record.header
         return [header.seats[other] for other in record.settled_after(header, seat) or ()]
+
+    @property
+    def verdict(self) -> str:
+        """`wrong`, `unfinished` if it could not all be checked because the game was not over, or `right`."""
+        if self.report.wrong:
+            return "wrong"
+        return "unfinished" if self.report.unchecked or not self.report.result else "right"
+
+    @property
+    def about_commitment(self) -> str:
+        """What the commitment proves, now that the seed is revealed or before."""
+        if self.record.header.seed:
+            return N_(
+                "Before anyone took a seat, the server drew a secret number, the seed, and published its fingerprint, "
+                "the commitment. Any other seed has a different fingerprint. Now that the seed is revealed, its "
+                "fingerprint can be computed again. That the commitment itself was not replaced is shown by the emails "
+                "that quoted it: compare it with yours."
+            )
+        return N_(
+            "Before anyone took a seat, the server drew a secret number, the seed, and published its fingerprint, "
+            "the commitment. The seed is revealed when the game is over; its fingerprint can then be computed again."
+        )
+
+    @property
+    def commitment_matches(self) -> bool:
+        """Whether the seed has the fingerprint that was published."""
+        return self.report.commitment == self.record.header.commitment
+
+    @property
+    def cuts(self) -> list[tuple[str, str, bool]]:
+        """The cuts, each with the name of its seat and whether the server suggested it."""
+        header = self.record.header
+        cuts = enumerate(header.cuts[:MOST_SEATS])
+        return [(self._name(seat), cut, seat in header.uncut) for seat, cut in cuts]
+
+    @property
+    def settled(self) -> list[tuple[str, list[str]]]:
+        """What was settled after each seat's cut; nothing where the record does not say it, or is not to be trusted."""
+        header = self.record.header
+        cuts = next(step for step in self.report.steps if step.name == "cuts")
+        if (
+            header.cut_order is None
+            or cuts.state not in ("right", "hidden")
+            or len(header.seats) > MOST_SEATS
+        ):
+            return []
+        return [(name, self.settled_after(seat)) for seat, name in enumerate(header.seats)]
+
+    @property
+    def head(self) -> str:
+        """The newest hash according to the record."""
+        entries = self.record.entries
+        return self.record.head or (entries[-1].hash if entries else "–")
+
+    @property
+    def scores(self) -> list[ScoreLine]:
+        """The scores of a game that is over."""
+        result, worked_out = self.report.result, self.report.worked_out
+        if result is None:
+            return []
+        computed = worked_out.scores if worked_out else ()
+        winners = worked_out.winners if worked_out else ()
+        return [
+            ScoreLine(
+                self._name(seat),
+                score,
+                seat in result.winners,
+                computed[seat] if seat < len(computed) else None,
+                seat in winners,
+            )
+            for seat, score in enumerate(result.scores[:MOST_SEATS])
+        ]
+
+    def _name(self, seat: int) -> str:
+        names = self.record.header.seats
+        return names[seat] if seat < len(names) else "–"
 
 
 @blueprint.app_template_filter("plain")

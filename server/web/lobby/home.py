@@ -23,6 +23,7 @@ from server import config, i18n, validation
 from server.accounts import login
 from server.community import blocks
 from server.config import settings
+from server.i18n import N_
 from server.lobby import open_tables
 from server.mail.incoming import receive
 from server.play import names, turns
@@ -41,6 +42,8 @@ ALIVE = (GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING)
 """The states of games that are listed."""
 MOST_FINISHED = 3
 """Finished games that are listed."""
+RANKS = (N_("Your turn"), N_("Waiting for your answer"), N_("Waiting for others"))
+"""The headings of games by their rank."""
 NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -75,8 +78,42 @@ class OwnGame:
     @property
     def rank(self) -> int:
         """0 if the person is to move, 1 if they are to accept an invitation or to confirm a game, else 2."""
-        invited = self.seat is not None and self.seat.status == SeatStatus.INVITED
-        return 0 if self.awaited else 1 if invited or self.game.status == GameStatus.ASKED else 2
+        return 0 if self.awaited else 1 if self.needs_answer else 2
+
+    @property
+    def invited(self) -> bool:
+        """Whether the person is invited and has not answered."""
+        return self.seat is not None and self.seat.status == SeatStatus.INVITED
+
+    @property
+    def needs_answer(self) -> bool:
+        """Whether they are to accept an invitation or to confirm a game."""
+        return self.invited or self.game.status == GameStatus.ASKED
+
+    @property
+    def button(self) -> str:
+        """What opens the game says; the texts of others end with a colon in emails."""
+        if self.awaited:
+            return N_("Make your move:")
+        return N_("Confirm") if self.game.status == GameStatus.ASKED else N_("Answer")
+
+    def state(self, now: datetime) -> str:
+        """Return what the game waits for: `me`, `confirmation`, `answer`, `players`, a `moderator` if it is paused,
+        somebody who uses their time `bank`, or `others`; empty if nobody is to move.
+        """
+        if self.awaited:
+            return "me"
+        if self.game.status == GameStatus.ASKED:
+            return "confirmation"
+        if self.invited:
+            return "answer"
+        if self.game.status != GameStatus.RUNNING:
+            return "players"
+        if self.game.paused:
+            return "moderator"
+        if self.times and self.times.bank and now > self.times.allowance_end:
+            return "bank"
+        return "others" if self.to_move else ""
 
     @property
     def urgency(self) -> tuple[int, bool, datetime]:
@@ -220,6 +257,7 @@ def index() -> ResponseReturnValue:
             me=me,
             base_url=settings().base_url,
             own_games=own,
+            ranks=RANKS,
             finished=finished_games(session, me) if me else (),
             now=utc_now(),
             awaiting=sum(entry.awaited for entry in own),

@@ -26,12 +26,13 @@ from server.lobby.create import has_name
 from server.mail import subscriptions
 from server.play import history, lengths, names, positions
 from server.play.game import load
-from server.store import links
+from server.store import links, mail_kinds
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Mail, Person, SeatStatus
 from server.store.statements import GameRow, SeatRow
 from server.web.http import GAME_ID, csrf, limiter, note_presence, unknown_link
 from server.web.lobby import new_game
+from server.web.lobby.organiser_page import OrganiserPage, player_lines
 
 blueprint = Blueprint("invitations", __name__)
 
@@ -46,7 +47,8 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
     with reading() as session:
         found = invitations.invitation(session, token, utc_now()) or unknown_link(token)
         form, table = flask.request.form, load(session, found.game.id, utc_now())
-        reader = found.seat.seat if found.seat else PUBLIC
+        own = found.seat.seat if found.seat else None
+        reader = PUBLIC if own is None else own
         host = table.person(table.game.organiser_id)
         page = render_template(
             "lobby/invitation.html",
@@ -56,7 +58,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             seats=table.seats,
             reader=reader,
             fixed=history.fixed_cuts(table.game, table.seats, reader),
-            shown=shown_of(session, table.seats),
+            players=player_lines(table.game, table.seats, own, shown_of(session, table.seats)),
             organiser=host,
             organiser_name=names.of_person(table.game, table.seats, host, reader),
             title=games.title_of(found.game.slug),
@@ -174,23 +176,34 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
         rules, form = positions.rules_of(table.game), flask.request.form
         host = session.get_one(Person, game.organiser_id)
         own = next((seat for seat in seats if seat.person_id == game.organiser_id), None)
-        reminded = flask.request.args.get("reminded", "")
+        reminded, now = flask.request.args.get("reminded", ""), utc_now()
+        organised = OrganiserPage(
+            table.game,
+            seats,
+            own,
+            now,
+            rules.seats,
+            _mails(session, game),
+            form if refusal else {},
+            next(
+                (seat for seat in seats if str(seat.seat) == reminded and seat.status == SeatStatus.INVITED),
+                None,
+            ),
+        )
         page = render_template(
             "lobby/organiser.html",
+            page=organised,
             base_url=settings().base_url,
             token=token,
             game=game,
             seats=seats,
             reader=names.ORGANISER,
-            fixed=history.fixed_cuts(table.game, seats, names.ORGANISER),
-            shown=shown_of(session, seats),
-            own=own,
-            mails=_mails(session, game),
-            reminded=next(
-                (seat for seat in seats if str(seat.seat) == reminded and seat.status == SeatStatus.INVITED),
-                None,
+            players=player_lines(
+                table.game, seats, own.seat if own else None, shown := shown_of(session, seats)
             ),
-            remindable=utc_now() - invitations.REMINDER_INTERVAL,
+            fixed=history.fixed_cuts(table.game, seats, names.ORGANISER),
+            shown=shown,
+            own=own,
             title=rules.title,
             rules=rules,
             length=lengths.estimate(session, table.game, seats),
@@ -200,11 +213,10 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             zone=zone_of(host, game),
             zones=validation.time_zones(),
             invitation=_own_invitation(session, game) if own and own.status == SeatStatus.INVITED else None,
-            may_keep_going=rematch.may_keep_going(table, utc_now()),
-            may_start=sum(seat.status == SeatStatus.SEATED for seat in seats) in rules.seats,
+            may_keep_going=rematch.may_keep_going(table, now),
             bots=tuple(BOTS),
             vacancies=open_tables.vacancies(table, by_player=False),
-            now=utc_now(),
+            now=now,
             name=form.get("name", notify.requested_name(session, game)),
             message=form.get("message", game.message),
             cut=form.get("cut", create.random_cut()),
@@ -223,7 +235,7 @@ def _own_invitation(session: Session, game: Game) -> str | None:
 
 def _mails(session: Session, game: Game) -> dict[int, Mail]:
     """Return the newest invitation or reminder of each person."""
-    about = (Mail.game_id == game.id, Mail.kind.in_(notify.INVITATIONS))
+    about = (Mail.game_id == game.id, Mail.kind.in_(mail_kinds.INVITATIONS))
     return {mail.person_id: mail for mail in session.scalars(select(Mail).where(*about).order_by(Mail.id))}
 
 
@@ -373,6 +385,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
         me = login.signed_in(session)
         if me is not None and blocks.at_table(session, game, me.id):  # as if all seats were taken
             seats = [seat for seat in seats if seat.status != SeatStatus.FREE]
+        own = next((seat for seat in seats if me is not None and seat.person_id == me.id), None)
         form = flask.request.form
         page = render_template(
             "lobby/join.html",
@@ -380,9 +393,9 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             seats=seats,
             reader=(reader := names.reader_of(seats, me.id if me else None)),
             fixed=history.fixed_cuts(table.game, seats, reader),
-            shown=shown_of(session, seats),
+            players=player_lines(table.game, seats, own.seat if own else None, shown_of(session, seats)),
             me=me,
-            is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
+            is_seated=own is not None,
             free=sum(seat.status == SeatStatus.FREE for seat in seats)
             if game.status == GameStatus.INVITING
             else 0,

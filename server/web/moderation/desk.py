@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -44,7 +43,7 @@ from server.store.models import (
 )
 from server.store.statements import GameRow
 from server.validation import clean_address, whole_number
-from server.web.game import mail_log
+from server.web.moderation.desk_page import DeskPage, IssueList
 
 blueprint = Blueprint("desk", __name__)
 
@@ -64,19 +63,6 @@ MOST_SHOWN = 8
 """Occurrences of one kind that the desk shows; the search has all."""
 
 _Selection = Select[*tuple[Any, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class IssueList:
-    """The first few occurrences.
-
-    Args:
-        rows: up to MOST_SHOWN.
-        count: how many there are in all.
-    """
-
-    rows: Sequence[Any]
-    count: int
 
 
 def _is_active() -> ColumnElement[bool]:
@@ -275,22 +261,25 @@ def show() -> ResponseReturnValue:
     now = utc_now()
     with reading() as session:
         on_autopilot, stuck = autopilot_games(session), stuck_games(session, now)
-        return render_template(
-            "moderation/desk.html",
-            now=now,
+        page = DeskPage(
             zone=zone(),
-            clock_alert=alerts.CLOCK_JUMPED,
-            explained=mail_log.explained,
+            now=now,
             alerts=open_alerts(session),
             late=late(session, now),
             unsent=unsent(session, now),
             unreached=unreached(session),
             refused=refused(session, now),
             stuck=stuck,
-            last={game.id: parse_stamp(entry.at) for game, entry in stuck.rows},
-            unattended=autopilot.unattended(session, [game.id for game, _ in stuck.rows if game.paused]),
             on_hold=quarantined(session),
             on_autopilot=on_autopilot,
+            last={game.id: parse_stamp(entry.at) for game, entry in stuck.rows},
+            unattended=autopilot.unattended(session, [game.id for game, _ in stuck.rows if game.paused]),
+        )
+        return render_template(
+            "moderation/desk.html",
+            page=page,
+            now=now,
+            zone=page.zone,
             titles=_titles(),
             outage_hours=OUTAGE_HOURS,
             mended=whole_number(flask.request.args.get("mended", ""), 999_999),

@@ -26,12 +26,13 @@ from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.play.powers import Asker
 from server.store import log
 from server.store.engine import parse_stamp, reading, utc_now
-from server.store.models import Entry, MailStatus, ModeratorAction, Person
+from server.store.models import Entry, GameStatus, MailStatus, ModeratorAction, Person
 from server.store.statements import GameRow, SeatRow
 from server.validation import whole_number
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
 from server.web.moderation import desk
+from server.web.moderation.game_page import GamePage, SeatLine
 
 # ---- forms ----
 
@@ -187,9 +188,11 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
             telling = [item for item in items if item.status not in (MailStatus.SENT, MailStatus.DROPPED)]
             log_context["beside"] = mail_log.by_entry(log_context, telling)
             log_context["parts"] = history.newest_first(log_context["parts"])
+        context = _game_context(table)
         page = render_template(
             "moderation/game.html",
-            **_game_context(table) | (log_context or {}),
+            **context | (log_context or {}),
+            page=_page_of(context, door, form, log_context),
             readable=log_context is not None,
             undo=_undoable(table, form.get("entry", "")),
             looks=_looks(session, game),
@@ -202,6 +205,18 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
             refusal=refusal,
         )
     return page, refusal.status if refusal else 200
+
+
+def _page_of(
+    context: Mapping[str, Any], door: powers.Standing, form: Mapping[str, str], log: Mapping[str, Any] | None
+) -> GamePage:
+    game, held, turns = context["game"], context["held"], context["turns"]
+    runs = game.status == GameStatus.RUNNING
+    lines = [
+        SeatLine(seat, turns.get(seat.seat), context["now"], runs, held.get(seat.seat))
+        for seat in context["seats"]
+    ]
+    return GamePage(game, lines, door, form, context["unattended"], log)
 
 
 def _game_context(table: Table) -> dict[str, Any]:

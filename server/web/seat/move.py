@@ -95,7 +95,7 @@ def context(
         zone: the reader's time zone.
         elsewhere: the player's other open turns, None if this browser may not know them; then only counted.
     """
-    told = play_history.told(position, position.view(access.seat.seat), [own, *entries])
+    told = play_history.told(position, [own, *entries])
     (line,) = history.lines_of([own], log.voids_in(entries), zone, told)
     person = access.seat.person
     others = len(elsewhere or ())

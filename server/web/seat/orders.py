@@ -5,6 +5,7 @@ Opened by the seat's link alone, like its turn page. No other page shows orders 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import flask
@@ -13,9 +14,10 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 
-from byzanz.moves import RulesError
+from byzanz.moves import OrderAnswer, OrderCase, RulesError
 from server import play
 from server.errors import Refused
+from server.i18n import N_
 from server.play import history, names, positions, standing_orders
 from server.play.game import load
 from server.play.positions import Position
@@ -30,6 +32,50 @@ csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside ma
 
 LAST = 999_999_999
 """The highest number of an order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An order before it is placed, and what the button that saves it says."""
+
+    previewed: play.OrderPreview
+
+    @property
+    def text(self) -> str:
+        """The order, canonical."""
+        return self.previewed.text
+
+    @property
+    def now(self) -> OrderAnswer | None:
+        """Its answer to the open question; None if it would only wait."""
+        return self.previewed.now
+
+    @property
+    def move(self) -> str:
+        """The move that is played at once; empty if none is."""
+        return str(self.now.move) if self.now and self.now.move else ""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the seat has this order already, and nothing is played at once."""
+        return self.previewed.replaces == self.text and not self.move
+
+    @property
+    def replaced(self) -> str:
+        """The text of the order that it takes the place of; empty if it is none, or the same."""
+        return "" if self.previewed.replaces == self.text else self.previewed.replaces or ""
+
+    @property
+    def ahead(self) -> tuple[OrderCase, ...]:
+        """What it would do later: the first case is the open question, if there is one."""
+        return self.previewed.cases[1:] if self.now else self.previewed.cases
+
+    @property
+    def button(self) -> str:
+        """What the button that saves it says."""
+        if self.move:
+            return N_("Play it and save the order")
+        return N_("Change the order") if self.previewed.replaces else N_("Save this order")
 
 
 @blueprint.get("/t/<token>/orders")
@@ -54,9 +100,9 @@ def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str
     context = _base_context(token, access, position)
     named = names.at_table(game, table.seats, seat)
 
-    def preview(text: str) -> play.OrderPreview | None:
+    def preview(text: str) -> Draft | None:
         try:
-            return play.preview_order(table, access.seat.seat, text)
+            return Draft(play.preview_order(table, access.seat.seat, text))
         except (RulesError, Refused):
             return None
 
@@ -114,7 +160,7 @@ def _preview(token: str, access: SeatAccess, text: str) -> str:
         table.load_orders()
         previewed = play.preview_order(table, access.seat.seat, text[: play.LONGEST_TEXT + 1])
         context = _base_context(token, access, positions.current(table))
-        return render_template("seat/order.html", **context, previewed=previewed)
+        return render_template("seat/order.html", **context, previewed=Draft(previewed))
 
 
 def _refused(token: str, access: SeatAccess, status: int, sentence: str) -> ResponseReturnValue:

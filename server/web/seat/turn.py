@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from threading import BoundedSemaphore
 from typing import Any
@@ -44,13 +43,12 @@ from server.web.game.history import MOST, HistoryLine, dated, woven
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access, unknown_link
 from server.web.seat import move as seat_move
 from server.web.seat.move import MalformedForm, MoveForm, read_form, why
+from server.web.seat.turn_page import DONE, Problem, TalkPanel, TurnPage
 
 # ---- table talk ----
 
 NEWEST = 3
 """The words of others that stand among the news, shortened; the log has them whole."""
-DONE = ("said", "masked", "reported", "muted", "deleted", "noted")
-"""What the page confirms."""
 
 
 def talk_context(
@@ -85,14 +83,13 @@ def talk_context(
         "woven": woven(lines, since),
         "before": woven(earlier, [word for word in words if word.said.seq < after]),
         "news_said": [word for word in since if not word.said.own and not word.said.hidden][-NEWEST:],
-        "talk": {
-            "shown": company or bool(words),
-            "closed": _closed(table, access, now),
-            "words": bool(words),
-            "longest": talk.LONGEST,
-            "request_id": secrets.token_urlsafe(16),
-            "done": done if done in DONE else "",
-        },
+        "talk": TalkPanel(
+            shown=company or bool(words),
+            closed=_closed(table, access, now),
+            words=bool(words),
+            request_id=secrets.token_urlsafe(16),
+            done=done if done in DONE else "",
+        ),
         "notes": notes,
     }
 
@@ -181,19 +178,6 @@ MOST_RECENT = 60
 """The most log entries shown since the player's last move; the history has the rest."""
 LATEST = 12
 """If there are fewer, entries before that move are shown, too, until there are so many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why the page is shown again.
-
-    Args:
-        sentence: for the top of the page.
-        at_hand: whether the ticked cards are to blame.
-    """
-
-    sentence: str
-    at_hand: bool = False
 
 
 @blueprint.get("/t/<token>")
@@ -321,18 +305,18 @@ def _page(
     context = _base_context(table, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
     context |= {"lost_entry": lost_entry, "unsaid": unsaid}
     if game.status not in (GameStatus.RUNNING, GameStatus.OVER):
-        return render_template("seat/turn.html", view=None, **context)
+        return _draw(table, access, context)
     position = positions.current(table)
     view = position.view(number)
     # A mailed link to the move that its reader has made since shows what came of it.
     again = own is not None and own.move == preselected and number not in position.awaited
     fresh = own if own is not None and (again or own.seq == played) else None
-    told = play_history.told_since(table, position, entries, number, None if fresh else own)
+    told = play_history.told_since(position, entries, None if fresh else own)
     context |= {
         "view": view,
         "told": told,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(access), told),
-        "earlier": history.lines_before(position, view, earlier, entries, _zone(access)),
+        "earlier": history.lines_before(position, earlier, entries, _zone(access)),
         "more": game.head - after > MOST_RECENT,
         "orders": _orders(table, position, number),
         "gone": table.seats[number].left,
@@ -351,7 +335,12 @@ def _page(
     if preselected is not None and not again:
         answer = seat_move.from_link(position, number, preselected)
         context |= {"chosen": answer, "ticked": answer.ticked}
-    return render_template("seat/turn.html", **context)
+    return _draw(table, access, context)
+
+
+def _draw(table: Table, access: SeatAccess, context: dict[str, Any]) -> str:
+    page = TurnPage.of(context, table=table, number=access.seat.seat, typed=flask.request.form)
+    return render_template("seat/turn.html", page=page, **{"view": None} | context)
 
 
 def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any]:
@@ -366,6 +355,7 @@ def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any
         "zone": _zone(access),
         "next": seat_move.next_games(table.session, access),
         "seen": table.game.head,
+        "now": utc_now(),
         "lost": person is not None and (person.suppressed or person.unreachable),
         "own_zone": person is not None and person.time_zone is not None,
     }
@@ -406,7 +396,7 @@ def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
 def _times(table: Table, position: Position, seat: int) -> dict[str, Any]:
     """Return the deadline of this seat, and those of all seats that are to move."""
     due = {seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited}
-    return {"times": due.get(seat), "due": due, "now": utc_now()}
+    return {"times": due.get(seat), "due": due}
 
 
 # ---- what an open page asks ----

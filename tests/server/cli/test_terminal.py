@@ -76,6 +76,11 @@ def test_moves_are_typed_as_in_an_email_and_taken_back(terminal: Play) -> None:
     assert "  You: last 5;" in screens[8]
 
 
+def test_what_followed_is_told_of_every_game(terminal: Play) -> None:
+    _, out, _ = terminal("byzanz", "--seed", "a", lines=("pass", "pass", "pass"))
+    assert re.search(r"Seat \d \(greedy bot\): bid .*\n  Seat \d \(greedy bot\) bids \d+: ", out)
+
+
 def test_hundreds_of_moves_come_in_pages(terminal: Play) -> None:
     screens = terminal("empire", "--seed", "a", lines=("more",) * 5)[1].split("> ")
     numbers = [re.findall(r"^ +(\d+) redraw", screen, re.MULTILINE) for screen in screens[:6]]

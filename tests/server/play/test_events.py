@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 
 from byzanz.record import Cause
 from server import play
+from server.community import talk
 from server.play import events, game
 from server.play.events import Event
 from server.store import engine
@@ -35,8 +36,8 @@ def heard(app: Flask, monkeypatch: pytest.MonkeyPatch) -> list[Event]:
         assert table.game.id
         found.extend(told)
 
-    monkeypatch.setitem(app.extensions, events.EXTENSION, app.extensions[events.EXTENSION])
-    events.register(app, listen)
+    monkeypatch.setitem(app.extensions, game.EXTENSION, app.extensions[game.EXTENSION])
+    game.register(app, listen)
     return found
 
 
@@ -87,9 +88,9 @@ def test_an_event_without_a_subscriber_costs_no_statement(
     begun = table(4)
     submit(begun.id, 0, "pass")
     sent: dict[str, list[str]] = {}
-    mails, listen = app.extensions[events.EXTENSION]
+    mails, listen = app.extensions[game.EXTENSION]
     for seat, (name, consumers) in enumerate({"both": (mails, listen), "one": (listen,), "none": ()}.items()):
-        monkeypatch.setitem(app.extensions, events.EXTENSION, consumers)
+        monkeypatch.setitem(app.extensions, game.EXTENSION, consumers)
         head = position(begun.id).head
         heard.clear()
         with statements(engine.db.engine) as sent[name]:
@@ -147,6 +148,14 @@ def test_what_happens_to_seats_is_told(table: Begin, heard: list[Event]) -> None
     assert told == {0, 2}, "the newcomer gets an email of their own"
 
 
+def test_what_is_said_is_told(table: Begin, heard: list[Event]) -> None:
+    begun = table(3)
+    heard.clear()
+    for _ in range(2):  # repeating a request says nothing twice
+        talk.say(begun.id, begun.people[1], "Hello", request_id="k", now=NOW)
+    assert heard == [events.WordSaid(at=NOW, seat=1, person_id=begun.people[1])]
+
+
 def test_a_consumer_that_fails_undoes_the_move(
     table: Begin, app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,8 +165,8 @@ def test_a_consumer_that_fails_undoes_the_move(
     def fail(*_: object) -> None:
         raise ValueError("no room")
 
-    monkeypatch.setitem(app.extensions, events.EXTENSION, app.extensions[events.EXTENSION])
-    events.register(app, fail)
+    monkeypatch.setitem(app.extensions, game.EXTENSION, app.extensions[game.EXTENSION])
+    game.register(app, fail)
     with pytest.raises(ValueError, match="no room"):
         submit(begun.id, 0, "pass")
     assert position(begun.id).head == head

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from byzanz import record
 from byzanz.games import rules_of
@@ -17,7 +17,7 @@ from server.errors import NoSuchOrder, TooMany
 from server.play import standing_orders
 from server.play.moderation import Newcomer
 from server.store import engine
-from server.store.models import Mail, Seat
+from server.store.models import Mail, Seat, StandingOrder
 from server.store.statements import OrderRow
 from tests.conftest import NOW, Table
 from tests.support.games import entries, loaded, outsider, position, submit
@@ -300,8 +300,8 @@ def test_only_its_own_suspended_orders_are_confirmed_by_a_seat(table: Begin) -> 
 def unreadable(game: Table, seat: int) -> None:
     """Change the text of a seat's orders to what these rules cannot read, as an upgrade might."""
     with engine.transaction() as session:
-        for row in standing_orders.of_seat(loaded(session, game.id), seat):
-            row.text = "sing every lot"
+        theirs = (StandingOrder.game_id == game.id, StandingOrder.seat == seat)
+        session.execute(update(StandingOrder).where(*theirs).values(text="sing every lot"))
 
 
 def test_an_order_that_can_be_read_no_more_stops_and_the_others_are_carried_out(table: Begin) -> None:

@@ -43,7 +43,7 @@ INDEXES: dict[str, set[str]] = {
 """The indexes, besides the keys, that each job searches, and two queries of pages that share its tables."""
 QUERIES: dict[str, Callable[[Session], object]] = {
     "rejected emails": lambda session: desk.refused(session, NOW).rows,
-    "emails of a person": lambda session: outbox.count_queued(session, ("answer",), 1, NOW),
+    "emails of a person": lambda session: outbox.count_queued(session, "answer", 1, NOW),
     "metrics": lambda session: not metrics.families(session, NOW),
 }
 WHOLE = {"ix_turn_bots", "ix_game_undated", "ix_game_trial", "ix_game_open", "ix_person_lost"}

@@ -10,6 +10,7 @@ from flask import Flask
 from markupsafe import Markup
 
 from server import i18n, validation
+from server.mail.text import as_text
 from server.web import templating
 from server.web.http import format_moment, zone_name
 from tests.support.folders import ROOT
@@ -130,7 +131,7 @@ def test_a_board_keeps_its_lines_in_the_text_of_an_email(app: Flask) -> None:
     ],
 )
 def test_tags_and_escapes_are_taken_out(html: object, text: str) -> None:
-    assert templating.as_text(html) == text
+    assert as_text(html) == text
 
 
 @pytest.mark.usefixtures("app")

@@ -168,22 +168,22 @@ def test_without_a_snapshot_it_is_told_from_the_log(game: Table, client: FlaskCl
         assert text_at(client, f"/t/{game.tokens[1]}") == before
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        facts = history.load(loaded(session, row.id), 1).facts
-        assert positions.current(loaded(session, row.id)).followed == {
-            seq: told for seq, told in enumerate(facts, 1) if told
+        lines = history.load(loaded(session, row.id), 1).lines
+        assert positions.by_seq(positions.current(loaded(session, row.id)).followed) == {
+            seq: line for seq, line in enumerate(lines, 1) if line
         }
 
 
 def test_what_is_undone_is_not_told(game: Table, client: FlaskClient) -> None:
     bids(game, 13, 2, 1)
     bids(game, 1, 3, 13)
-    assert sorted(position(game.id).followed) == [4, 7]
+    assert sorted(positions.by_seq(position(game.id).followed)) == [4, 7]
     with engine.transaction() as session:
         mia = people.get_or_create(session, "mia@example.org", "Mia", NOW)
         mia.moderator = True
         mia_id = mia.id
     play.moderate(game.id, "!void 6", reason="because", person_id=mia_id, now=NOW)
-    assert sorted(position(game.id).followed) == [4]
+    assert sorted(positions.by_seq(position(game.id).followed)) == [4]
     page = text_at(client, f"/g/{game.id}")
     assert f"wins {prize(game)}." in page
     assert f"wins {prize(game, 2)}." not in page
@@ -193,7 +193,7 @@ def test_only_the_newest_is_kept(game: Table, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(positions, "NEWEST", 4)
     for card in (1, 2, 3):
         bids(game, card, card + 1, card + 2)
-    assert sorted(position(game.id).followed) == [7, 10]
+    assert sorted(positions.by_seq(position(game.id).followed)) == [7, 10]
 
 
 def fails(*_views: Any) -> Sequence[Message]:

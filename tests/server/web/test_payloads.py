@@ -42,7 +42,14 @@ SHAPES = (
 )
 NUMBER = re.compile(r"pwned\((\d+)\)")
 WORDS = (
-    *((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Game, "message"), (Alert, "text")),
+    *(
+        (Person, "name"),
+        (Seat, "stored_name"),
+        (Seat, "cut"),
+        (Game, "name"),
+        (Game, "message"),
+        (Alert, "text"),
+    ),
     *((Word, "text"), (Word, "hidden_why"), (Notes, "text"), (Person, "silenced_why")),
 )
 """Texts written by people."""

@@ -416,7 +416,9 @@ def mail_with_the_true_causes(patch: pytest.MonkeyPatch) -> None:
 def subject_with_a_sum_of_the_state(patch: pytest.MonkeyPatch) -> None:
     subject = compose.subject
     patch.setattr(
-        compose, "subject", lambda words: f"{subject(words)} {len(whole_state())} {_short(whole_state())}"
+        compose,
+        "subject",
+        lambda *given: f"{subject(*given)} {len(whole_state())} {_short(whole_state())}",
     )
 
 

@@ -10,7 +10,7 @@ from flask import Flask
 from flufl.bounce import all_failures
 
 from server.mail import deliverability
-from server.mail.incoming import bounces
+from server.mail.incoming import bounces, mime
 from tests.support.sample_mails import with_replies
 
 HEAD = b"From: mailer-daemon@mx.example\nSubject: %b\n"
@@ -20,7 +20,7 @@ STATUS = b"message/delivery-status"
 
 def verdict(raw: bytes, envelope_sender: str = "reports@mx.example") -> tuple[str, str]:
     """Return the kind of a report and its diagnostic in English."""
-    found = bounces.parse_report(raw, envelope_sender)
+    found = bounces.parse_report(mime.parse(raw), envelope_sender)
     return found.kind, str(found.diagnostic)
 
 
@@ -312,7 +312,7 @@ def named_in(raw: bytes) -> tuple[str, bool]:
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_reports_of_many_mail_servers_are_read(name: str) -> None:
     recipient, lasting = named_in(SAMPLES[name])
-    found = bounces.parse_report(SAMPLES[name], "", recipient).kind
+    found = bounces.parse_report(mime.parse(SAMPLES[name]), "", recipient).kind
     assert (found == "nothing") is (name in NOT_FOUND | NO_REPORTS)
     if found not in ("nothing", "delayed"):
         assert found == ("expired" if name in EXPIRED else "ours" if name in OURS else "failed")
@@ -345,11 +345,14 @@ def test_the_mail_that_a_complaint_quotes_is_found_in_its_heads_and_texts(app: F
     address = (deliverability.envelope_sender(7) or "").encode()
     quoted = b"Content-Type: multipart/report; boundary=b\n\n--b\n\nSorry.\n--b\n%b\n--b--\n"
     assert (
-        bounces.reported_mail_id(quoted % (b"Content-Type: message/rfc822\n\nReturn-Path: " + address)) == 7
+        bounces.reported_mail_id(
+            mime.parse(quoted % (b"Content-Type: message/rfc822\n\nReturn-Path: " + address))
+        )
+        == 7
     )
-    assert bounces.reported_mail_id(quoted % (b"Return-Path: <" + address + b">\n\nHello.")) == 7
-    assert bounces.reported_mail_id(b"X: x\n\n" + b"x" * bounces.LARGEST_REPORT + address) is None
-    assert bounces.reported_mail_id(b"To: complaints@byzanz.test\n\nHello.") is None
+    assert bounces.reported_mail_id(mime.parse(quoted % (b"Return-Path: <" + address + b">\n\nHello."))) == 7
+    assert bounces.reported_mail_id(mime.parse(b"X: x\n\n" + b"x" * bounces.LARGEST_REPORT + address)) is None
+    assert bounces.reported_mail_id(mime.parse(b"To: complaints@byzanz.test\n\nHello.")) is None
 
 
 # Whose verdict counts
@@ -362,9 +365,9 @@ GUESSED = b"From: %b\nSubject: %b\n%b\nfailed addresses follow:\n alice@example.
 def test_a_verdict_of_others_counts_only_about_our_recipient() -> None:
     raw = GUESSED % (b"relay@mx.example", b"Trouble", b"")
     for recipient in ("alice@example.org", "Alice@Example.org", "alice+byzanz@example.org"):
-        assert bounces.parse_report(raw, "", recipient).kind == "failed"
+        assert bounces.parse_report(mime.parse(raw), "", recipient).kind == "failed"
     for recipient in ("", "bob@example.org", "alice@example.com", "malice@example.org"):
-        assert bounces.parse_report(raw, "", recipient).kind == "nothing"
+        assert bounces.parse_report(mime.parse(raw), "", recipient).kind == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -383,7 +386,8 @@ def test_nor_about_what_a_person_or_an_autoresponder_wrote(
     sender: str, author: bytes, subject: bytes, more: bytes
 ) -> None:
     assert (
-        bounces.parse_report(GUESSED % (author, subject, more), sender, "alice@example.org").kind == "nothing"
+        bounces.parse_report(mime.parse(GUESSED % (author, subject, more)), sender, "alice@example.org").kind
+        == "nothing"
     )
 
 
@@ -400,7 +404,7 @@ def test_nor_about_what_a_person_or_an_autoresponder_wrote(
 def test_an_absence_note_that_names_people_between_commas_is_no_report(sender: str, note: str) -> None:
     for head in ("Auto-Submitted: auto-replied\n", "Subject: Automatische Antwort\n", ""):
         raw = f"From: Alice <alice@example.org>\n{head}\nI am away.\n{note}\n".encode()
-        assert bounces.parse_report(raw, sender, "alice@example.org").kind == "nothing"
+        assert bounces.parse_report(mime.parse(raw), sender, "alice@example.org").kind == "nothing"
 
 
 def test_the_copy_of_our_mail_says_nothing_about_why_it_came_back() -> None:
@@ -458,4 +462,4 @@ def test_hotmail_complains_with_a_copy_of_our_mail_alone() -> None:
 )
 def test_neither_a_date_nor_a_telephone_number_is_a_code(note: str) -> None:
     raw = f"From: Office <office@example.org>\nSubject: Byzanz\n\nI am away.\n{note}\n".encode()
-    assert bounces.parse_report(raw, "", "alice@example.org").kind == "nothing"
+    assert bounces.parse_report(mime.parse(raw), "", "alice@example.org").kind == "nothing"

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from server.mail.incoming import bounces, receive, reply
+from server.mail.incoming import bounces, mime, receive, reply
 from server.store import engine
 from server.store.models import Alert, Game, Person, Turn
 from tests.conftest import NOW, Table
@@ -46,9 +46,9 @@ def test_the_corpus_is_whole() -> None:
 def test_it_is_read_as_it_was_meant(letter: SampleMail) -> None:
     raw = letter.raw(REPLY, BOUNCE)
     if letter.report is not None:
-        assert bounces.parse_report(raw, letter.sender, ALICE).kind == letter.report
+        assert bounces.parse_report(mime.parse(raw), letter.sender, ALICE).kind == letter.report
         return
-    letter_read = reply.parse_reply(raw, letter.sender, talk=letter.to == "talk")
+    letter_read = reply.parse_reply(mime.parse(raw), letter.sender, talk=letter.to == "talk")
     automatic = letter_read.ignored is not None or (letter_read.doubt is not None and letter.kind == "auto")
     assert automatic == (letter.kind == "auto" and letter.name != "ourselves")
     if letter.lines is not None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from server.mail.incoming import bounces, html_text, receive, reply
+from server.mail.incoming import bounces, html_text, mime, receive, reply
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW, Table
@@ -46,14 +46,14 @@ def mutated(draw: st.DrawFn) -> bytes:
 @limits(max_examples=300, deadline=None)
 @given(raw=st.binary(max_size=600) | mutated(), sender=st.sampled_from(["", "alice@example.org", "\x00<@"]))
 def test_anything_can_be_read(raw: bytes, sender: str) -> None:
-    letter = reply.parse_reply(raw, sender)
+    letter = reply.parse_reply(mime.parse(raw), sender)
     assert len(letter.lines) <= reply.MOST_OWN_LINES + 1
     for line in letter.lines:
         assert line == line.strip()
         assert line.isprintable()
-    report = bounces.parse_report(raw, sender)
+    report = bounces.parse_report(mime.parse(raw), sender)
     assert str(report.diagnostic).isprintable()
-    assert len(reply.fingerprint(raw, sender)) == 64
+    assert len(reply.fingerprint(mime.parse(raw), sender)) == 64
 
 
 @limits(max_examples=200, deadline=None)
@@ -102,9 +102,9 @@ def test_no_mail_takes_long_to_read() -> None:
     }
     for name, raw in hostile.items():
         before = time.process_time()
-        reply.parse_reply(raw, "alice@example.org")
-        reply.parse_reply(raw, "alice@example.org", talk=True)
-        bounces.parse_report(raw, "")
+        reply.parse_reply(mime.parse(raw), "alice@example.org")
+        reply.parse_reply(mime.parse(raw), "alice@example.org", talk=True)
+        bounces.parse_report(mime.parse(raw), "")
         assert time.process_time() - before < 20, name  # seconds of work; each takes a fraction of one
 
 

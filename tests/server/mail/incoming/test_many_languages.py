@@ -20,7 +20,7 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from byzanz.games import rules_of
-from server.mail.incoming import commands, receive, reply, talk
+from server.mail.incoming import commands, mime, receive, reply, talk
 from server.mail.incoming.quoting import Known
 from tests.conftest import NOW, Table
 from tests.support.databases import kept, restore
@@ -63,7 +63,7 @@ def turn_mail(message: EmailMessage) -> Turn:
 
 def moves_in(letter: Letter, turn: Turn) -> list[str] | None:
     """Return what a reply would play and order; None if it is refused."""
-    read = reply.parse_reply(letter.raw(turn.address), ALICE, known=KNOWN)
+    read = reply.parse_reply(mime.parse(letter.raw(turn.address)), ALICE, known=KNOWN)
     assert read.ignored is None
     asked = talk.read_reply(BYZANZ, read.lines)
     lines = commands.read_lines(RULES, asked.moves)
@@ -75,7 +75,7 @@ def moves_in(letter: Letter, turn: Turn) -> list[str] | None:
 
 def words_in(letter: Letter, turn: Turn) -> str:
     """Return what an answer to table talk would say to the table."""
-    read = reply.parse_reply(letter.raw(turn.address), ALICE, talk=True, known=KNOWN)
+    read = reply.parse_reply(mime.parse(letter.raw(turn.address)), ALICE, talk=True, known=KNOWN)
     return talk.read_talk(BYZANZ, read.lines).words
 
 

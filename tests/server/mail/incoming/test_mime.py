@@ -57,7 +57,7 @@ def test_parts_in_parts_take_no_more_memory_than_a_copy_each() -> None:
     raw = nested(mime.MOST_NESTED, b"\n" * 40_000)
     tracemalloc.start()
     try:
-        bounces.parse_report(raw, "")
+        bounces.parse_report(mime.parse(raw), "")
         _now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -272,3 +272,10 @@ def test_a_parameter_in_pieces_or_encoded(given: str, value: str) -> None:
 )
 def test_charsets_under_the_names_that_mails_use(charset: str, python: str) -> None:
     assert mime.decode("pass 1".encode(python), charset) == "pass 1"
+
+
+def test_a_mail_is_cut_by_its_bytes_header_and_all() -> None:
+    whole = mime.parse(b"To: a\n\nbody")
+    assert (whole.size, whole.shortened(11)) == (11, whole)
+    assert [whole.shortened(most).body for most in (9, 7, 3)] == [b"bo", b"", b""]
+    assert mime.parse(b"\r\nbody").shortened(4).body == b"bo"

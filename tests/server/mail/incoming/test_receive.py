@@ -18,11 +18,11 @@ from byzanz.games import rules_of
 from server import play
 from server.accounts import login
 from server.mail import deliverability
-from server.mail.incoming import bounces, commands, lmtp, receive, reply
+from server.mail.incoming import bounces, commands, lmtp, mime, receive, reply
 from server.mail.incoming.html_text import as_text
 from server.mail.incoming.quoting import Known, own_text
 from server.mail.outgoing import deliver
-from server.mail.outgoing.view import EXAMPLES, examples
+from server.mail.outgoing.letters import EXAMPLES, examples
 from server.play import positions
 from server.store import engine, links, log, outbox, people
 from server.store.facts import Fact
@@ -498,6 +498,24 @@ def test_an_absence_note_says_nothing_at_the_table(game: Table, box: Mailbox) ->
     assert receive.receive(absent("Frånvarande", "Jag är borta."), ALICE, talk, NOW).startswith("ignored: ")
     receive.receive(absent("Re: Byzanz", "Hello, all.", 2, "Precedence: list\n"), ALICE, talk, NOW)
     assert [text for _seat, text in said(game)] == ["Hello, all."]
+
+
+@one_database
+@pytest.mark.parametrize("what", ["reply", "bounce", "complaint"])
+def test_a_mail_is_parsed_once_at_the_door(box: Mailbox, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    whole: list[int] = []
+    parse = mime.parse
+
+    def counted(raw: bytes, depth: int = 0) -> mime.Part:
+        whole.extend([len(raw)] * (depth == 0))
+        return parse(raw, depth)
+
+    monkeypatch.setattr(mime, "parse", counted)
+    if what == "reply":
+        assert box.write("pass").startswith("1 of 1")
+    else:
+        box.send(BOUNCED if what == "bounce" else COMPLAINT)
+    assert whole.count(max(whole)) == 1  # a report also has a copy of our mail in it
 
 
 @one_database

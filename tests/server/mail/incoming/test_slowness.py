@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from server.mail import causes
-from server.mail.incoming import bounces, reply
+from server.mail.incoming import bounces, mime, reply
 from server.mail.text import quoted
 from server.store import log
 from tests.conftest import NOW
@@ -122,11 +122,11 @@ SMALL, MOST = 32_000, 1_000_000
 
 
 def read_report(raw: bytes) -> object:
-    return bounces.parse_report(raw, "", ALICE)
+    return bounces.parse_report(mime.parse(raw), "", ALICE)
 
 
 def read_reply(raw: bytes) -> object:
-    return reply.parse_reply(raw, ALICE)
+    return reply.parse_reply(mime.parse(raw), ALICE)
 
 
 @pytest.mark.parametrize("reader", [read_report, read_reply])
@@ -157,6 +157,6 @@ def test_so_does_a_reply_of_a_mail_server(unit: str, read: Callable[[str], objec
 def test_so_does_the_search_for_our_own_marks(unit: str) -> None:
     def look(size: int) -> Callable[[], object]:
         text = (unit * (size // len(unit) + 1))[:size]
-        return lambda: (log.report_missing(text, NOW), bounces.reported_mail_id(text.encode()))
+        return lambda: (log.report_missing(text, NOW), bounces.reported_mail_id(mime.parse(text.encode())))
 
     assert costs_at_most(2.3, look(2 * SMALL), look(SMALL))

@@ -26,7 +26,6 @@ from server import play
 from server.accounts import login
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver
-from server.mail.outgoing.relevance import CHECKS
 from server.mail.outgoing.smtp import LONGEST_LINE, Message, PermanentFailure, TemporaryFailure
 from server.mail.text import one_line, quoted
 from server.play import positions, turns
@@ -446,11 +445,6 @@ def test_an_answer_goes_out_from_the_address_of_the_open_turn_or_of_its_question
     assert message["Reply-To"] == expected
 
 
-def test_there_is_a_template_for_every_kind_that_is_checked(app: Flask) -> None:
-    for kind in CHECKS:
-        app.jinja_env.get_template(f"mail/{kind}.txt")
-
-
 # What is no longer news
 
 
@@ -830,7 +824,7 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
             send_waiting(at)
 
     with monkeypatch.context() as doomed:
-        doomed.setattr("server.play.events.hand_over", lambda *_, **_more: (_ for _ in ()).throw(Dies))
+        doomed.setattr("server.play.game.hand_over", lambda *_, **_more: (_ for _ in ()).throw(Dies))
         with pytest.raises(Dies):
             mend(NOW + MINUTE)
     assert row(Person, game.people[0]).unreachable is not None  # the page goes on to offer another try

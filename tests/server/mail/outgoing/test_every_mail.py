@@ -17,6 +17,7 @@ from server.mail.incoming import receive
 from server.mail.outgoing import relevance
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, links, mail_kinds, outbox
+from server.store.mail_kinds import Stop
 from server.store.models import Mail, Person, Seat
 from tests.conftest import Table
 from tests.support import mails
@@ -112,7 +113,7 @@ def test_all_but_those_asked_for_can_be_stopped_by_a_link_and_by_email(
     sent: dict[str, list[EmailMessage]],
 ) -> None:
     for kind, messages in sent.items():
-        assert relevance.may_be_stopped(kind) is (kind not in REQUESTED)
+        assert mail_kinds.of(kind).requested is (kind in REQUESTED)
         for message in messages if kind not in REQUESTED else ():
             found = re.fullmatch(
                 r"<https://byzanz\.test/[unwz]/([a-z2-7]{26})(?:\?do=talk)?>, "
@@ -146,10 +147,10 @@ def test_unsubscribing_stops_that_kind_and_at_most_what_the_kind_names(
         assert not before.silent
         assert app.test_client().post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
         after = _choices(mail.person_id)
-        assert after.silent is (stop == "all"), kind
-        assert after.no_invitations is (stop == "invitations"), kind
-        assert after.no_player_news is (stop == "players"), kind
-        if stop != "open tables" and kind != "former":  # those have no more to come
+        assert after.silent is (stop is Stop.ALL), kind
+        assert after.no_invitations is (stop is Stop.INVITATIONS), kind
+        assert after.no_player_news is (stop is Stop.PLAYERS), kind
+        if stop is not Stop.OPEN_TABLES and kind != "former":  # those have no more to come
             mail.status = "waiting"
             with engine.reading() as session:
                 (row,) = outbox.find(session, Mail.id == mail.id)

@@ -76,7 +76,7 @@ def confirmed_from(client: FlaskClient, address: str, host: Guest, *players: Gue
 
 def invitations_to(game_id: str) -> list[str]:
     with engine.reading() as session:
-        of_game = (Mail.game_id == game_id, Mail.kind.in_(notify.INVITATIONS))
+        of_game = (Mail.game_id == game_id, Mail.kind.in_(mail_kinds.INVITATIONS))
         return list(session.scalars(select(Mail.kind).where(*of_game).order_by(Mail.id)))
 
 
@@ -270,11 +270,10 @@ def known_by_name(address: str) -> int:
 
 @pytest.mark.usefixtures("app")
 def test_each_kind_of_email_is_declared() -> None:
-    parts = {"fixed", "foot", "former", "frame", "head", "invitation", "letter", "marker", "podium"}
-    parts |= {"replaced", "said", "seats", "style", "worth", "due"}
-    found = {path.stem for path in Path(TEMPLATES, "mail").glob("*.txt")}
-    assert found - parts <= set(mail_kinds.KINDS)
-    assert set(mail_kinds.KINDS) <= found | {"held"}
+    parts = {"due", "entry", "fixed", "foot", "head", "highlights", "html", "podium", "position", "ranking"}
+    parts |= {"seats", "text", "worth"}
+    found = {path.stem for path in Path(TEMPLATES, "mail").glob("*.html")}
+    assert found - parts == set(mail_kinds.MailKind)
 
 
 @pytest.mark.usefixtures("few")

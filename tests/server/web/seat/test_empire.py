@@ -187,11 +187,13 @@ def table_of(state: Any, viewer: Any = "public", *moves: str) -> Page:
 def test_a_battle_is_a_strip_once_it_is_off_the_table(step: str, shown: bool):
     battle = (cards(1, "basil"), cards(0, "huns"), (1, 7, 9, 0))
     view = EMPIRE.view(replace(at(2 if shown else 1, step), battle=battle), 0)
+    entry = SimpleNamespace(seat=1, by="player")
+    assert view.battle
     with flask.current_app.test_request_context():
         news = flask.current_app.jinja_env.get_template("games/empire/news.html").make_module(
             flask.current_app.jinja_env.globals
         )
-        strips = str(vars(news)["strips"]([(None, view.battle)], view, ["Alice", "Bob"], 0))
+        strips = str(vars(news)["strips"]([(entry, view.battle.followed)], view, ["Alice", "Bob"], 0))
     said = "You won year 1, 6 to 5; territory rose from 7 to 9"
     assert (said in strips, "Basil" in strips, "Huns" in strips) == (shown,) * 3
 

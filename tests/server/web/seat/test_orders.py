@@ -6,16 +6,19 @@ import re
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from byzanz.moves import Move, OrderAnswer, OrderCase
 from server import play
 from server.mail.outgoing.deliver import deliver
 from server.play import standing_orders
 from server.play.moderation import Newcomer
 from server.store import engine, links, people
 from server.store.models import LinkPurpose, Seat
+from server.web.seat.orders import Draft
 from tests.conftest import NAMES, NOW
 from tests.support.games import asked, entries, make, outsider, position, url
 from tests.support.mail_servers import FakeMailer
@@ -431,3 +434,24 @@ def test_after_the_end_the_seats_page_lists_no_orders_and_the_games_page_all_of_
     assert f"{NAMES[other]}, after entry 1: At the market, take Wine." in public
     assert "up to 9" not in public
     assert "standing orders, now revealed" not in look(client, f"/g/{another.id}").text.lower()
+
+
+@pytest.mark.parametrize(
+    ("replaces", "move", "same", "replaced", "button"),
+    [
+        (None, None, False, "", "Save this order"),
+        ("a", None, False, "a", "Change the order"),
+        ("b", None, True, "", "Change the order"),
+        ("b", Move("pass"), False, "", "Play it and save the order"),
+        ("a", Move("pass"), False, "a", "Play it and save the order"),
+    ],
+)
+def test_the_button_says_what_becomes_of_a_draft(
+    replaces: str | None, move: Move | None, same: bool, replaced: str, button: str
+) -> None:
+    case = OrderCase("now", OrderAnswer(move, ""))
+    now = OrderAnswer(move, "") if move else None
+    draft = Draft(play.OrderPreview("b", "", replaces, now, (case,)))
+    assert (draft.is_same, draft.replaced, draft.button) == (same, replaced, button)
+    assert draft.move == ("pass" if move else "")
+    assert draft.ahead == (() if now else (case,))
