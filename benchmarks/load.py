@@ -325,7 +325,7 @@ def _add_game(
 
 
 def _add_seat(session: Session, rows: FromClause, game_id: ColumnElement[str], **more: Any) -> None:
-    _insert(session, Seat, rows, game_id=game_id, name="Anna", **more)
+    _insert(session, Seat, rows, game_id=game_id, stored_name="Anna", **more)
 
 
 def _sitting(number: ColumnElement[int], seat: int) -> ColumnElement[int]:

@@ -140,7 +140,7 @@ def give_to_bots(game: Table, seats: range, bot: str = "greedy") -> None:
     for seat in seats:
         change(Seat, (game.id, seat), bot=bot, person_id=None)
     with engine.transaction() as session:
-        for turn in list(loaded(session, game.id).turns.values()):
+        for turn in session.scalars(select(Turn).where(Turn.game_id == game.id)):
             turn.bot = turn.seat in seats
 
 
