@@ -11,7 +11,25 @@ from enum import Enum, StrEnum
 from typing import Self
 
 from server.i18n import N_
-from server.store.purposes import LinkPurpose
+
+
+class LinkPurpose(StrEnum):
+    """What a link opens; the column has its text."""
+
+    SEAT = "seat"
+    STOP = "stop"
+    INVITE = "invite"
+    ORGANISE = "organise"
+    SIGNIN = "signin"
+    REPLY = "reply"
+    TALK = "talk"
+    FEED = "feed"
+    NOINVITE = "noinvite"
+    NOPLAYERS = "noplayers"
+    KEEP = "keep"
+    WISH = "wish"
+    MOVE = "move"
+    OBJECT = "object"
 
 
 class Reader(Enum):

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from byzanz.record import Cause, Entry
+from byzanz import record
+from byzanz.record import Cause
 from server.store.models import SeatStatus
 
 # ---- a turn ----
@@ -64,7 +65,7 @@ class TurnMail:
     missed: bool
     moves: Sequence[str]
     fallback: str
-    entries: Sequence[Entry]
+    entries: Sequence[record.Entry]
     left_out: int
     facts: Mapping[int, Any]
     stopped: Sequence[Mapping[str, str]]
@@ -98,13 +99,13 @@ class TurnMail:
         said = [line for line in map(type(lines).strip, lines.splitlines()) if line]
         return News(said[:NEWS], not said or self.left_out > 0 or len(said) > NEWS)
 
-    def is_default(self, entry: Entry, reader: int | None) -> bool:
+    def is_default(self, entry: record.Entry, reader: int | None) -> bool:
         """Whether a move was played for the reader because they ran out of time."""
-        return entry.by == Cause.CLOCK and entry.seat == reader and not entry.move.startswith("!")
+        return entry.by == Cause.CLOCK and entry.seat == reader and not record.table_act(entry)
 
-    def is_logged(self, entry: Entry, news: News) -> bool:
+    def is_logged(self, entry: record.Entry, news: News) -> bool:
         """Whether the mail lists an entry: what its news leave out, table acts, and what has a note."""
-        return news.whole or bool(entry.note) or entry.move.startswith("!")
+        return news.whole or bool(entry.note) or record.table_act(entry) is not None
 
 
 def examples(moves: Sequence[str], fallback: str) -> list[str]:

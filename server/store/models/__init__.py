@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from server.store.mail_kinds import LinkPurpose
 from server.store.models.games import (
     EXCUSED,
     Entry,
@@ -50,7 +51,6 @@ from server.store.models.people import (
     Wish,
     Word,
 )
-from server.store.purposes import LinkPurpose
 
 __all__ = [
     "EXCUSED",

@@ -43,7 +43,7 @@ from server.store.models import (
 )
 from server.store.statements import GameRow
 from server.validation import clean_address, whole_number
-from server.web.moderation.desk_page import DeskPage, IssueList
+from server.web.moderation.view import DeskPage, IssueList
 
 blueprint = Blueprint("desk", __name__)
 

@@ -32,7 +32,7 @@ from server.validation import whole_number
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
 from server.web.moderation import desk
-from server.web.moderation.game_page import GamePage, SeatLine
+from server.web.moderation.view import GamePage, SeatLine
 
 # ---- forms ----
 

@@ -11,7 +11,7 @@ from jinja2.runtime import Macro
 from markupsafe import Markup
 
 from byzanz.record import Entry
-from server.mail.outgoing.blocks import TextBlocks
+from server.mail.outgoing.compose import TextBlocks
 from server.mail.outgoing.letters import (
     LEGAL_MOVES,
     NEWS,

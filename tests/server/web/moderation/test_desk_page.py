@@ -16,7 +16,7 @@ from server.store.alerts import CLOCK_JUMPED
 from server.store.facts import Fact
 from server.store.models import GameStatus
 from server.store.statements import GameRow
-from server.web.moderation.desk_page import Case, DeskPage, IssueList
+from server.web.moderation.view import Case, DeskPage, IssueList
 from tests.conftest import NOW
 
 HOUR = timedelta(hours=1)

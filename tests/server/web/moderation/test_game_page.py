@@ -11,7 +11,7 @@ import pytest
 from server.mail.text import quoted
 from server.play.powers import Standing
 from server.store.models import GameStatus, SeatStatus
-from server.web.moderation.game_page import GamePage, SeatLine
+from server.web.moderation.view import GamePage, SeatLine
 from tests.conftest import NOW
 
 FULL = quoted("552 full")
