@@ -35,8 +35,8 @@ from server.store.mail_kinds import Content, Reader
 from server.store.models import LinkPurpose
 
 # ---- the blocks of which emails consist, as text ----
-# templates/mail/blocks.html has the same ones in HTML and explains them. Paragraphs stand between blank lines; `compose`
-# takes out those too many and breaks long lines.
+# templates/mail/blocks.html has the same ones in HTML and explains them. Paragraphs stand between blank lines;
+# `compose` takes out those too many and breaks long lines.
 
 Caller = Callable[[], str]
 """What stands within a block, as templates give it."""
