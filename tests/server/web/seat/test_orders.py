@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from byzanz.moves import Move, OrderAnswer, OrderCase
@@ -17,7 +18,7 @@ from server.mail.outgoing.deliver import deliver
 from server.play import standing_orders
 from server.play.moderation import Newcomer
 from server.store import engine, links, people
-from server.store.models import LinkPurpose, Seat
+from server.store.models import LinkPurpose, Seat, StandingOrder
 from server.web.seat.orders import Draft
 from tests.conftest import NAMES, NOW
 from tests.support.games import asked, entries, make, outsider, position, url
@@ -397,8 +398,7 @@ def test_an_order_that_can_be_read_no_more_stops_and_its_owner_is_told(
     other = (seat + 1) % 4
     post_order(client, game, other, do="leave", order="pass every lot")
     with engine.transaction() as session:
-        (row,) = standing_orders.of_game(session, game.id)
-        row.text = "sing every lot"
+        session.scalars(select(StandingOrder).filter_by(game_id=game.id)).one().text = "sing every lot"
     assert read(post_order(client, game, other, do="preview", order="take wine")).status == 200
     make(game, seat, "pass")
     assert kept(game) == [(other, "sing every lot", "stopped")]
