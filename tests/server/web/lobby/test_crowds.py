@@ -270,7 +270,19 @@ def known_by_name(address: str) -> int:
 
 @pytest.mark.usefixtures("app")
 def test_each_kind_of_email_is_declared() -> None:
-    parts = {"blocks", "due", "entry", "fixed", "foot", "head", "highlights", "html", "podium", "position", "ranking"}
+    parts = {
+        "blocks",
+        "due",
+        "entry",
+        "fixed",
+        "foot",
+        "head",
+        "highlights",
+        "html",
+        "podium",
+        "position",
+        "ranking",
+    }
     parts |= {"seats", "text", "worth"}
     found = {path.stem for path in Path(TEMPLATES, "mail").glob("*.html")}
     assert found - parts == set(mail_kinds.MailKind)
