@@ -91,7 +91,7 @@ def test_each_language_has_its_own_page(client: FlaskClient) -> None:
 
 def test_an_erasure_or_a_rename_shows_at_once(client: FlaskClient, over: Table) -> None:
     assert "Alice" in client.get(PATH).text
-    change_columns((over.id, 0), name="Somebody", cut="erased")
+    change_columns((over.id, 0), stored_name="Somebody", cut="erased")
     page = look(client, PATH)
     assert "Alice" not in page.text
     assert "Somebody" in page.text
