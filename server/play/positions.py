@@ -10,8 +10,10 @@ import dataclasses
 import decimal
 import json
 import logging
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from types import CodeType, TracebackType
 from typing import Any, TypeAlias
 
@@ -106,19 +108,23 @@ def extended(
     kept: Followed,
     entries: Sequence[tuple[int, int | None, str]],
     last: Any,
-) -> Followed:
-    """What followed from the newest moves after more entries.
+    public: Any = None,
+) -> tuple[Followed, Any]:
+    """What followed from the newest moves after more entries, and PUBLIC's view after them if it was needed.
 
     Args:
         state: before these entries.
         kept: what followed from the moves by then.
         entries: seq, seat and move of each; no move comes after a void.
         last: the state after them.
+        public: PUBLIC's view before them, if it is known.
     """
     if type(rules).followed is Rules.followed:  # it says nothing
-        return ()
+        return (), None
     moves = [entry for entry in entries if not entry[2].startswith("!")]
-    lines, before = list(kept), rules.view(state, PUBLIC) if moves else None
+    lines, before = list(kept), public
+    if moves and before is None:
+        before = rules.view(state, PUBLIC)
     for seq, seat, move in moves:
         is_last = seq == moves[-1][0]
         state = last if is_last else rules.apply(state, seat, umpire.read_logged(rules, move))
@@ -131,7 +137,7 @@ def extended(
             lines = [line for line in lines if _seq(line) < int(move.split(" ")[1])]
     while entries and lines and _seq(lines[0]) <= entries[-1][0] - NEWEST:
         del lines[0]
-    return tuple(lines)
+    return tuple(lines), before if len(moves) == len(entries) else None
 
 
 def by_seq(lines: Followed) -> dict[int, str]:
@@ -229,6 +235,7 @@ class Position:
         paused: whether the game must be resumed before anyone can move.
         outcome: how the game ended, or None.
         followed: what followed from the newest moves.
+        public: PUBLIC's view of the state, if it is known already.
     """
 
     game_id: str
@@ -238,6 +245,7 @@ class Position:
     paused: bool
     outcome: Outcome | None
     followed: Followed = ()
+    public: Any = field(default=None, compare=False, repr=False)
 
     def view(self, viewer: Viewer) -> Any:
         """The view of this viewer, which shows everything once the game is over."""
@@ -262,22 +270,27 @@ def current(table: Table) -> Position:
     """
     game = table.game
     rules = rules_of(game)
-    kept = _decode(rules, *table.snapshot) if table.snapshot else None
+    kept = _decoded(rules, *table.snapshot) if table.snapshot else None
     if kept is None:
         kept = _replayed(game, len(table.seats), rules, log.entries(table.session, game.id))
     return _position(game, rules, kept, game.head, game.paused, game.result)
 
 
-Kept: TypeAlias = tuple[Any, Followed]
-"""What a snapshot holds: a state, and what followed from the newest moves before it."""
+Kept: TypeAlias = tuple[Any, Followed, Any]
+"""What a snapshot holds, a state and what followed from the newest moves before it, and PUBLIC's view if known."""
+MOST_REMEMBERED = 256
+_remembered: OrderedDict[tuple[str, str], Kept] = OrderedDict()
+"""The newest snapshots that this process has written, decoded, by their format and text: nothing can be out of date."""
 
 
-def _decode(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
+def _decoded(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
     if form != _format(rules):
         return None
+    if (known := _remembered.get((form, text))) is not None:
+        return known
     state, *lines = text.split("\n")
     try:
-        return rules.decode(state), tuple(lines)
+        return rules.decode(state), tuple(lines), None
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
 
@@ -286,7 +299,7 @@ def _replayed(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequen
     counting = record.effective(entries)
     state, older = replay(game, seats, rules, counting), replay(game, seats, rules, counting[:-NEWEST])
     newest = [(each.seq, each.seat, each.move) for each in counting[-NEWEST:]]
-    return state, extended(rules, older, (), newest, state)
+    return state, *extended(rules, older, (), newest, state)
 
 
 def replay(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
@@ -341,18 +354,23 @@ def states(table: Table, entries: Sequence[record.Entry]) -> list[Any]:
 def _position(
     game: GameRow, rules: Rules[Any, Any], kept: Kept, head: int, paused: bool, result: str | None
 ) -> Position:
-    state, told = kept
+    state, told, public = kept
     outcome = rules.outcome(state)
     if result is not None:
         found = json.loads(result)
         outcome = Outcome(tuple(found["scores"]), tuple(found["winners"]), found["reason"])
-    return Position(game.id, rules, state, head, paused, outcome, told)
+    return Position(game.id, rules, state, head, paused, outcome, told, public)
 
 
 def save(table: Table, position: Position) -> None:
     """Keep the state after the newest entry, in place of the one kept before."""
     rules = position.rules
-    table.snapshot = (_format(rules), "\n".join([rules.encode(position.state), *position.followed]))
+    kept = _format(rules), "\n".join([rules.encode(position.state), *position.followed])
+    table.snapshot = kept
+    _remembered[kept] = position.state, position.followed, position.public
+    if len(_remembered) > MOST_REMEMBERED:
+        with suppress(KeyError):  # another thread has emptied it
+            _remembered.popitem(last=False)
 
 
 def _format(rules: Rules[Any, Any]) -> str:

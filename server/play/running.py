@@ -195,8 +195,10 @@ def advance(
     if was_running and game.paused:  # every player is on autopilot
         table.tell(events.GameRests(at=now, seq=game.head))
     outcome = rules.outcome(state)
-    told = positions.extended(rules, position.state, position.followed, table.unsaved(), state)
-    after = Position(game.id, rules, state, game.head, game.paused, outcome, told)
+    told, public = positions.extended(
+        rules, position.state, position.followed, table.unsaved(), state, position.public
+    )
+    after = Position(game.id, rules, state, game.head, game.paused, outcome, told, public)
     positions.save(table, after)
     if outcome:
         finish(table, outcome, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -345,6 +346,30 @@ def test_a_snapshot_that_cannot_be_read_is_computed_again(table: Begin) -> None:
     with engine.transaction() as session:
         session.scalars(own).one().format = "byzanz/0/0"
     assert position(game.id) == before
+
+
+def test_the_newest_position_is_remembered_by_the_text_of_its_snapshot(
+    table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = table(4)
+    play_on(game.id, 9)
+    before, kind = position(game.id), type(rules_of("byzanz"))
+    monkeypatch.setattr(kind, "decode", lambda *_given: pytest.fail("it is decoded again"))
+    assert position(game.id).state is before.state
+    monkeypatch.undo()
+    monkeypatch.setattr(positions, "_remembered", OrderedDict())  # as in another process
+    assert position(game.id) == before
+    assert position(game.id).state is not before.state
+
+
+def test_few_positions_are_remembered(table: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = table(4)
+    monkeypatch.setattr(positions, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(positions, "_remembered", OrderedDict())
+    play_on(game.id, 5)
+    assert len(positions._remembered) == 3
+    last = position(game.id)
+    assert last.view(PUBLIC) == last.public
 
 
 def test_a_poisoned_log_sets_one_game_aside_and_harms_no_other(table: Begin) -> None:
