@@ -50,7 +50,7 @@ def test_the_page_shows_habits(client: FlaskClient) -> None:
     shown = text(client, "/account/habits")
     assert "3 decisions. Half of your answers took less than 1 h 30 min." in shown
     assert "Within an hour: 33%. Within a day: 66%." in shown
-    assert re.search(r"Empire and Foes2[01] of 1", shown)
+    assert re.search(r"Empire and Foes 2[01] of 1", shown)
     assert "Bob1" in shown
     assert "Monday" in shown
     assert "09–12" in shown

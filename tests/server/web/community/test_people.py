@@ -47,8 +47,8 @@ def test_a_profile_shows_listed_games(client: FlaskClient, far: bool) -> None:
     with time_machine.travel(NOW + (303 if far else 9) * DAY, tick=False):
         shown = text(client, "/p/Solo")
     assert "Here since February 2026" in shown
-    assert "Byzanz31 of 32.0 Skill or luck?" in shown
-    assert "A shared win counts for each winner. GamePlayersWonBy luckRange Byzanz31 of 31.00–3" in shown
+    assert "Byzanz 31 of 32.0 Skill or luck?" in shown
+    assert "A shared win counts for each winner. GamePlayersWonBy luckRange Byzanz 31 of 31.00–3" in shown
     assert f"Table g2 Byzanz, {'4 Mar 2026' if far else '4 Mar'} 3rd of 3 Table g1 Byzanz" in shown
     assert "won" in shown.partition("Table g0")[2]
     assert "Secret" not in shown
