@@ -45,6 +45,7 @@ NAVIGATION = {
     ],
     "Understand it": [
         "docs/architecture",
+        "docs/where",
         "docs/decisions/*",
         "docs/promises",
         "docs/benchmarks",
