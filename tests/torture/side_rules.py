@@ -124,8 +124,9 @@ def projected(found: Evidence) -> Found:
         if (game.row["status"], bool(game.row["paused"]), result) != (status, game.known.rests, implied):
             yield game.id, f"its row says {game.row['status']}, {result}; the log says {status}, {implied}"
         rules = game.known.rules
-        form = f"{rules.slug}/{rules.version}/{rules.state_format}"
-        kept = [(row["seq"], row["format"], row["state"]) for row in game.snapshots]
+        form = f"{rules.slug}/{rules.version}/{rules.state_format}+"
+        # Below the state stands what followed from the newest moves.
+        kept = [(row["seq"], row["format"], row["state"].partition("\n")[0]) for row in game.snapshots]
         if kept != [(len(game.entries), form, rules.encode(game.known.state))]:
             yield game.id, f"its snapshot is not the position after entry {len(game.entries)}"
         turns = {row["seat"]: (row["question"], row["opened_seq"]) for row in game.turns}

@@ -73,14 +73,34 @@ def _called(call: ast.Call) -> str:
     return getattr(call.func, "id", "" if name in found.KEEPING else name)
 
 
+DECIDED = {
+    "account/account.html": "account/account_page.py",
+    "game/verified.html": "game/verify.py",
+    "lobby/organiser.html": "lobby/organiser_page.py",
+    "lobby/seat.html": "lobby/organiser_page.py",
+    "lobby/your_games.html": "lobby/home.py",
+    "moderation/desk.html": "moderation/view.py",
+    "moderation/game.html": "moderation/view.py",
+    "partials/seats.html": "lobby/organiser_page.py",
+    "seat/keep.html": "seat/turn_page.py",
+    "seat/outcome.html": "seat/orders.py",
+    "seat/talk.html": "seat/turn_page.py",
+    "seat/turn.html": "seat/turn_page.py",
+}
+"""Templates that say what a typed object has decided, and the module of `server/web` that marks its texts."""
+
+
 def test_templates_mark_texts_and_not_what_they_have_looked_up() -> None:
-    """`_(…)` of anything but a literal is not collected; where it is needed, N_ marks the texts nearby."""
-    wrong = []
+    """`_(…)` of anything but a literal is not collected; N_ marks the texts nearby, or where they are decided."""
+    looked_up = re.compile(r"(?<![\w.])(?:_|gettext)\(\s*(?![\"'\s])")
+    wrong = set()
     for path in found.templates():
         text = path.read_text()
-        if re.search(r"(?<![\w.])(?:_|gettext)\(\s*(?![\"'\s])", text) and "N_(" not in text:
-            wrong.append(str(path.relative_to(found.ROOT)))
-    assert wrong == []
+        if looked_up.search(text) and "N_(" not in text:
+            wrong.add(str(path.relative_to(found.ROOT / "templates")))
+    assert wrong == set(DECIDED)
+    for module in DECIDED.values():
+        assert "N_(" in (found.ROOT / "server" / "web" / module).read_text(), module
 
 
 def test_what_is_kept_in_english_is_known(texts: Catalog) -> None:

@@ -152,6 +152,7 @@ def _game_over(table: Table, event: events.GameOver) -> Iterator[Row]:
 # Nothing of a word is stored in its emails. What they tell is read when they are sent, as their reader may read it
 # then.
 
+_TALK = MailKind.TALK
 PATIENCE = timedelta(minutes=2)
 """How long an email waits: people often say several things in a row, and their readers may be here."""
 APART = timedelta(hours=1)
@@ -166,7 +167,7 @@ def _word_said(table: Table, event: events.WordSaid) -> Iterator[Row]:
             # A restored server gives a word's number to another one, and mail programs drop ids that they know.
             key = f"talk:{table.game.id}:{person_id}:{int(event.at.timestamp() * 1e6)}"
             delay = (at - event.at).total_seconds()
-            yield _row(table, MailKind.TALK, key, person_id, event, seat=seat, delay=delay)
+            yield _row(table, _TALK, key, person_id, event, seat=seat, delay=delay)
 
 
 def _readers(game_id: str, speaker_id: int) -> Select[int, int]:
@@ -186,7 +187,7 @@ def _next_at(session: Session, game_id: str, person_id: int, now: datetime) -> d
 
     One that a mailer holds may be written already.
     """
-    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == MailKind.TALK)
+    theirs = (Mail.game_id == game_id, Mail.person_id == person_id, Mail.kind == _TALK)
     held = Mail.leased_until > now
     waiting = session.scalars(select(held).where(*theirs, WAITING)).all()
     if any(not each for each in waiting):

@@ -77,15 +77,15 @@ def fill(session: Session, column: sa.Column[int], whose: int, third: int, numbe
     values: dict[str, Any] = {}
     for each in column.table.columns:
         if each is column:
-            values[each.name] = whose
+            values[each.key] = whose
         elif each in personal_data.references():
-            values[each.name] = third
+            values[each.key] = third
         elif each.foreign_keys:
-            values[each.name] = GAME
+            values[each.key] = GAME
         elif each.nullable or (each.primary_key and each.name == "id"):
             continue
         else:
-            values[each.name] = _value(each, number)
+            values[each.key] = _value(each, number)
     session.execute(sa.insert(column.table).values(values))
     return values
 

@@ -154,7 +154,9 @@ def test_no_trouble_of_the_server_puts_a_game_on_hold_whose_time_is_up(
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-@pytest.mark.parametrize("place", ["byzanz.bots.decide", "server.play.submit", "server.play.positions.load"])
+@pytest.mark.parametrize(
+    "place", ["byzanz.bots.decide", "server.play.submit", "server.play.positions.current"]
+)
 @one_database
 def test_no_trouble_of_the_server_puts_a_game_on_hold_whose_bot_is_to_move(
     table: Begin, monkeypatch: pytest.MonkeyPatch, trouble: str, place: str

@@ -246,7 +246,7 @@ def test_forms_without_the_guard_look_at_no_cookie(there: Visitors) -> None:
 
 def _page_of(answer: Any) -> tuple[int, str]:
     """Return the status and the page without its header, which counts the games of who is signed in."""
-    return answer.status_code, without_ids(re.sub(r"<nav.*?</nav>", "", answer.text, count=1))
+    return answer.status_code, without_ids(re.sub(r"(?s)<nav.*?</nav>", "", answer.text, count=1))
 
 
 def test_a_cookie_cannot_be_made_or_bent(there: Visitors) -> None:
@@ -375,7 +375,7 @@ def test_no_token_reaches_a_log(
         raise RuntimeError("boom")
 
     for room, name in (
-        (positions, "load"),
+        (positions, "current"),
         (links, "seat_access"),
         (links, "find"),
         (login, "mail_sign_in"),

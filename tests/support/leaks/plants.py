@@ -35,7 +35,7 @@ from server.web.account import feeds
 from server.web.api import games as api
 from server.web.game import history as web_history
 from server.web.game import pages
-from server.web.lobby import new_game
+from server.web.lobby import home
 from server.web.seat import move as seat_move
 from server.web.seat import turn
 from tests.support.games import loaded
@@ -85,7 +85,7 @@ def in_context(patch: pytest.MonkeyPatch, room: Any, change: Callable[[dict[str,
     """Render a page of a package with changed values."""
     draw = room.render_template
 
-    def drawn(page: str, **context: Any) -> str:
+    def drawn(page: str, /, **context: Any) -> str:
         change(context)
         return str(draw(page, **context))
 
@@ -544,7 +544,7 @@ def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
         for game in context.get("running", ()):
             game.name += " " + min(weights)
 
-    in_context(patch, new_game, luck)
+    in_context(patch, home, luck)
 
 
 @plant("byzanz")
@@ -575,7 +575,7 @@ def orders_of_others_on_the_page_and_in_the_api(patch: pytest.MonkeyPatch) -> No
 def orders_that_stood_then_before_the_end(patch: pytest.MonkeyPatch) -> None:
     """The history of a running game reveals the hidden orders of its moments."""
     patch.setattr(
-        web_history, "_orders_at", lambda session, game, _at: standing_orders.of_game(session, game.id)
+        web_history, "_orders_at", lambda table, _at: standing_orders.of_game(table.session, table.game.id)
     )
 
 
