@@ -512,11 +512,6 @@ def check_distinct_addresses(guests: Sequence[Guest], field: str = "players") ->
         seen.add(guest.address)
 
 
-def name_key(name: str) -> str:
-    """Return a key that is equal for names that look the same."""
-    return characters.skeleton(name)
-
-
 def is_taken(name: str, taken: Iterable[str]) -> bool:
     """Whether somebody at the table has a name that looks like this one."""
     return any(characters.look_alike(name, other) for other in taken)
