@@ -422,7 +422,7 @@ IDLE: dict[str, Callable[[datetime], int]] = {
     "bots": jobs.tick_bots,
     "outbox": lambda now: jobs.tick_outbox(now, Collector()),
     "digests": lambda now: jobs.tick_digests(now, TICK),
-    "nudges": jobs.tick_nudges,
+    "nudges": jobs.tick_invitation_reminders,
     "rematches": jobs.tick_rematches,
     "rules": jobs.tick_rules,
     "tables": lambda now: jobs.tick_tables(now, TICK),

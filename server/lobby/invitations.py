@@ -450,15 +450,15 @@ def set_talk(token: str, allowed: bool, now: datetime) -> None:
         game.talk = allowed
 
 
-def send_nudges(now: datetime, limit: int = 100) -> int:
+def send_invitation_reminders(now: datetime, limit: int = 100) -> int:
     """Remind people of invitations unanswered for 48 hours, each once, and tell the organisers; return how many."""
     with reading() as session:
         hints = list(session.execute(_unanswered(now).limit(limit)))
-    return sum(_nudge(game_id, person_id, now) for game_id, person_id in hints)
+    return sum(_remind_invited(game_id, person_id, now) for game_id, person_id in hints)
 
 
 def _unanswered(now: datetime) -> Select[str, int | None]:
-    nudged = exists().where(
+    reminded = exists().where(
         Mail.kind.in_(mail_kinds.INVITATIONS),
         or_(*(Mail.key.startswith(f"{kind}:") for kind in mail_kinds.INVITATION_REMINDERS)),
         Mail.game_id == Seat.game_id,
@@ -468,11 +468,11 @@ def _unanswered(now: datetime) -> Select[str, int | None]:
     # Both are tested seat by seat, and the status is no bound value, so that the planner sees the index of invitations.
     inviting = exists().where(Game.id == Seat.game_id, Game.status == GameStatus.INVITING)
     invited = (Seat.status == literal_column(f"'{SeatStatus.INVITED}'"), Seat.invited_at <= now - NUDGE_AFTER)
-    query = select(Seat.game_id, Seat.person_id).where(*invited, inviting, ~nudged)
+    query = select(Seat.game_id, Seat.person_id).where(*invited, inviting, ~reminded)
     return query.order_by(Seat.invited_at)
 
 
-def _nudge(game_id: str, person_id: int | None, now: datetime) -> int:
+def _remind_invited(game_id: str, person_id: int | None, now: datetime) -> int:
     with transaction() as session:
         still = _unanswered(now).where(Seat.game_id == game_id, Seat.person_id == person_id)
         if not log.lock(session, game_id, skip_locked=True) or session.execute(still).first() is None:

@@ -217,9 +217,11 @@ def tick_digests(now: datetime, tick: float) -> int:
     return digest.queue_due(now)
 
 
-def tick_nudges(now: datetime) -> int:
+def tick_invitation_reminders(now: datetime) -> int:
     """Send reminders of unanswered invitations, return how many, and try again addresses that failed for a time."""
-    return sum(_each(lambda: deliverability.retry_due(now) and 0, lambda: invitations.send_nudges(now)))
+    return sum(
+        _each(lambda: deliverability.retry_due(now) and 0, lambda: invitations.send_invitation_reminders(now))
+    )
 
 
 def tick_rematches(now: datetime) -> int:

@@ -22,7 +22,7 @@ from server.scheduler.jobs import (
     tick_bots,
     tick_digests,
     tick_figures,
-    tick_nudges,
+    tick_invitation_reminders,
     tick_outbox,
     tick_purge,
     tick_rematches,
@@ -44,7 +44,7 @@ DIGEST_INTERVAL = 60.0
 
 ADDRESSES_INTERVAL = 60.0
 """Seconds between looks at the addresses that are about to change."""
-NUDGE_INTERVAL = 600.0
+INVITATION_REMINDER_INTERVAL = 600.0
 """Seconds between checks for unanswered invitations."""
 REMATCH_INTERVAL = 600.0
 """Seconds between checks for games whose next one is to be offered."""
@@ -152,7 +152,9 @@ class Scheduler:
             self._schedule(self._tick, "outbox", self._send_mail)
             self._schedule(DIGEST_INTERVAL, "digests", lambda: tick_digests(utc_now(), self._tick))
             self._schedule(ADDRESSES_INTERVAL, "addresses", lambda: tick_addresses(utc_now(), self._tick))
-            self._schedule(NUDGE_INTERVAL, "nudges", lambda: tick_nudges(utc_now()))
+            self._schedule(
+                INVITATION_REMINDER_INTERVAL, "nudges", lambda: tick_invitation_reminders(utc_now())
+            )
             self._schedule(REMATCH_INTERVAL, "rematches", lambda: tick_rematches(utc_now()))
             self._schedule(TABLES_INTERVAL, "tables", lambda: tick_tables(utc_now(), self._tick))
             self._schedule(PURGE_INTERVAL, "purge", lambda: tick_purge(utc_now(), self._tick))

@@ -26,7 +26,7 @@ JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
     "outbox": (SECONDS, [("tick_outbox", Transport)] * 2),
     "digests": (60, [("tick_digests", SECONDS)]),
     "addresses": (60, [("tick_addresses", SECONDS)]),
-    "nudges": (600, [("tick_nudges",)]),
+    "nudges": (600, [("tick_invitation_reminders",)]),
     "rematches": (600, [("tick_rematches",)]),
     "tables": (600, [("tick_tables", SECONDS)]),
     "purge": (600, [("tick_purge", SECONDS)]),

@@ -154,7 +154,7 @@ def test_silence_after_two_days_is_told_to_the_organiser_as_ever() -> None:
     blocks.block(person(BOB, NOW), person(ALICE, NOW), NOW)
     invited(NOW, players=(BOB, CHARLIE))
     letters()
-    assert invitations.send_nudges(NOW + 2 * DAY) == 2
+    assert invitations.send_invitation_reminders(NOW + 2 * DAY) == 2
     sent = letters(NOW + 2 * DAY)
     assert [reader for reader, _ in sent].count(ALICE.address) >= 1
     assert BOB.address not in {reader for reader, _ in sent}

@@ -78,7 +78,7 @@ def test_each_player_gets_what_was_fixed_before_their_cut(now: datetime) -> None
     accept(game_id, "Charlie", now=now)
     assert about(send_waiting(now), "charlie", seated) == Mailed((), (game.commitment,), (charlie, alice))
     later = now + timedelta(days=3)
-    assert invitations.send_nudges(later) == 1
+    assert invitations.send_invitation_reminders(later) == 1
     assert about(send_waiting(later), "bob", invites) == Mailed((), (game.commitment,), (alice, charlie))
     accept(game_id, "Bob", now=later)
     sent = send_waiting(later)

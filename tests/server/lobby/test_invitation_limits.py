@@ -171,7 +171,7 @@ def test_the_inviter_sees_the_same_in_every_case(client: FlaskClient, case: str)
         pages = []
         for at in (NOW, NOW + HOUR, NOW + 49 * HOUR):
             delivered(at)
-            invitations.send_nudges(at)
+            invitations.send_invitation_reminders(at)
             page = without_ids(look(client, f"/o/{host}").html)
             page = re.sub(r"value=\"[a-z ]+\"|[a-z2-7]{26}|[0-9a-f]{64}", "", page)
             pages.append(page.replace(game_id, "GAME").replace(guest.name, "X"))

@@ -533,10 +533,10 @@ def test_a_seat_that_is_not_there_is_refused(now: datetime) -> None:
 def test_an_invitation_is_reminded_of_once_after_two_days(now: datetime) -> None:
     game_id, _host = invited(now)
     invitations.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
-    assert invitations.send_nudges(now + timedelta(hours=47)) == 0
-    assert invitations.send_nudges(now + timedelta(hours=48)) == 1
-    assert invitations.send_nudges(now + timedelta(hours=49)) == 0
-    assert invitations.send_nudges(now + timedelta(days=30)) == 0
+    assert invitations.send_invitation_reminders(now + timedelta(hours=47)) == 0
+    assert invitations.send_invitation_reminders(now + timedelta(hours=48)) == 1
+    assert invitations.send_invitation_reminders(now + timedelta(hours=49)) == 0
+    assert invitations.send_invitation_reminders(now + timedelta(days=30)) == 0
     assert len(mails("nudge", BOB)) == 1
     assert not mails("nudge", CHARLIE)
     assert {"name": "Bob", "answer": "silent", "begun": False} in [
@@ -548,9 +548,9 @@ def test_nobody_is_reminded_of_what_is_settled(now: datetime) -> None:
     game_id, host = invited(now)
     invitations.decline(token("invite", BOB, game_id, now), now)
     invitations.drop(host, 2, now)
-    assert invitations.send_nudges(now + timedelta(days=3)) == 0
+    assert invitations.send_invitation_reminders(now + timedelta(days=3)) == 0
     create.create_game(wish(organiser=DAPHNE), now)
-    assert invitations.send_nudges(now + timedelta(days=3)) == 0
+    assert invitations.send_invitation_reminders(now + timedelta(days=3)) == 0
 
 
 def test_the_organiser_reminds_a_day_after_the_last_mail(now: datetime) -> None:
@@ -561,7 +561,9 @@ def test_the_organiser_reminds_a_day_after_the_last_mail(now: datetime) -> None:
     assert len(mails("nudge", BOB)) == 1
     with pytest.raises(TooMany):
         invitations.remind(host, 1, now + timedelta(hours=26))
-    assert invitations.send_nudges(now + timedelta(hours=48)) == 1  # Charlie alone: Bob was reminded by hand
+    assert (
+        invitations.send_invitation_reminders(now + timedelta(hours=48)) == 1
+    )  # Charlie alone: Bob was reminded by hand
 
 
 # ---- free seats ----

@@ -147,8 +147,8 @@ def test_old_mail_is_deleted_unless_the_clock_is_in_doubt(monkeypatch: pytest.Mo
     purged: list[datetime] = []
     monkeypatch.setattr(receive, "purge", purged.append)
     monkeypatch.setattr(outbox, "purge", {NOW + MINUTE: 3}.get)
-    monkeypatch.setattr("server.lobby.invitations.send_nudges", {NOW: 3}.get)
-    assert jobs.tick_nudges(NOW) == 3
+    monkeypatch.setattr("server.lobby.invitations.send_invitation_reminders", {NOW: 3}.get)
+    assert jobs.tick_invitation_reminders(NOW) == 3
     for part in processes.PARTS:
         processes.HeartbeatRecorder(part, TICK).record(NOW, 0)
     assert jobs.tick_purge(NOW + HOUR, TICK) == 0

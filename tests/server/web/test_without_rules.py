@@ -76,7 +76,7 @@ def waiting_for_results() -> list[str]:
 def run_jobs() -> None:
     """Run each job that looks at games, long after every deadline."""
     late = NOW.replace(year=NOW.year + 1)
-    for job in (jobs.tick_bots, jobs.tick_reminders, jobs.tick_nudges, jobs.tick_rematches):
+    for job in (jobs.tick_bots, jobs.tick_reminders, jobs.tick_invitation_reminders, jobs.tick_rematches):
         job(late)
     for slow in (jobs.tick_turns, jobs.tick_unreached, jobs.tick_digests, jobs.tick_results):
         slow(late, 5.0)

@@ -91,7 +91,7 @@ class Year(Behaviour):
             with self.noted():
                 job(self.now, BEAT)
         jobs.tick_reminders(self.now)
-        jobs.tick_nudges(self.now)
+        jobs.tick_invitation_reminders(self.now)
         if len(self.lives) < self.games:
             jobs.tick_rematches(self.now)
         jobs.tick_results(self.now, BEAT)

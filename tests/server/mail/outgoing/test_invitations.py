@@ -52,7 +52,7 @@ def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
     invitations.decline(token("invite", BOB, game_id, NOW), NOW)
     send_waiting(NOW)
     later = NOW + invitations.NUDGE_AFTER + timedelta(minutes=1)
-    invitations.send_nudges(later)
+    invitations.send_invitation_reminders(later)
     text, html = to_charlie(later + timedelta(minutes=5))
     assert facts(text)["Players"].strip() == "Alice, Bob (declined), Charlie (you)"
     assert "\nAlice may start without you.\n" in text

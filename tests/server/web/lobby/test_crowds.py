@@ -178,7 +178,7 @@ def test_a_reminder_counts_for_whoever_caused_the_invitation(
     game_id = confirmed_from(client, HERE, ALICE)
     still.shift(2 * timedelta(days=1))
     newcomers(client, open_table(), [HERE] * 30, "n")
-    invitations.send_nudges(engine.utc_now())
+    invitations.send_invitation_reminders(engine.utc_now())
     assert invitations_to(game_id) == ["invite", "invite", "held", "held"]
 
 
