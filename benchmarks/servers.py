@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -286,7 +287,7 @@ def _go_on(selector: selectors.BaseSelector, client: Client) -> None:
         selector.unregister(before)
 
 
-class Client:
+class Client(ABC):
     """One connection that is used again and again; `took` are the seconds of each request.
 
     Args:
@@ -309,17 +310,17 @@ class Client:
         self.sent = time.perf_counter()
         self.send_next()
 
+    @abstractmethod
     def send_next(self) -> None:
         """Send the next request."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answers(self) -> int:
         """Take the answers that have arrived completely out of the buffer and return how many."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wanted(self) -> int:
         """Return how many requests there are."""
-        raise NotImplementedError
 
     def go_on(self) -> bool:
         """Read what has arrived and send the next request; False when all are answered."""

@@ -1,4 +1,4 @@
-"""Commands for whoever runs a server: games, moderators, people, and what happened to a game or an email."""
+"""Commands for administrators: games, moderators, people, and what happened to a game or an email."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class LinkRequested(SeatEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acted(Event):
-    """A moderator's act, or a takeover, is carried out; `seq` is its entry, as of an event about its seat."""
+    """A moderator's act, or a takeover, is carried out; `seq` is its entry, as in the event about its seat."""
 
     seq: int
 
@@ -170,7 +170,7 @@ class Acted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordSaid(Event):
-    """A player has said something to the table; `server.community.talk` tells it, with who may read it."""
+    """A player has said something to the table. `server.community.talk` tells it and decides who may read it."""
 
     seat: int
     person_id: int

@@ -1,8 +1,8 @@
 """The cards of Empire and Foes, and the state of a game (docs/rules/empire.md).
 
 Inside a state a card is its number in `empire-cards.csv`, from 0, Foes before Byzantines; copies share a number.
-Sorted tuples of numbers are the one form of a hand, a meld or a pile of discards (docs/rules/empire.md). A card's name
-alone may stand for two cards, one of each deck (`light-cavalry`): whoever holds a name knows its deck.
+Sorted tuples of numbers are the one form of a hand, a meld or a pile of discards (docs/rules/empire.md). A name may
+stand for two cards, one of each deck (`light-cavalry`); it is only used where the deck is known.
 """
 
 from __future__ import annotations

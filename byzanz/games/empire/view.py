@@ -93,7 +93,7 @@ class Battle:
 
     @property
     def followed(self) -> tuple[Message, ...]:
-        """Who won, what became of the territory and, if it changed, of the Emperor's legacy; with what to draw."""
+        """Return who won, who gained the territory and how the Emperor's legacy changed, with what is drawn of them."""
         forces = self.melds[self.emperor].force, self.melds[1 - self.emperor].force
         winner = self.emperor if forces[0] > forces[1] else 1 - self.emperor
         drawn = {"emperor": self.emperor, "melds": tuple(map(_drawn, self.melds))}

@@ -97,7 +97,7 @@ def _turn_missed(table: Table, event: events.TurnMissed) -> Iterator[Row]:
 
 
 def _seat_vacant(table: Table, event: events.SeatVacant) -> Iterator[Row]:
-    """Ask those in charge for another player, once a day, and tell the one who has left how to come back."""
+    """Ask the organiser and moderators for another player, once a day, and tell a player who left how to return."""
     game, day = table.game.id, f"{event.at:%Y-%m-%d}"
     why = "left" if event.left else "lost"
     details = {"name": event.name, "why": "erased" if event.erased else why}

@@ -106,7 +106,7 @@ def _check_wanted(session: Session, kind: Declaration, person: PersonRow, table:
     if person.silent and not kind.requested:
         raise Outdated(Fact("silent"))
     if kind.invites and (person.no_invitations or _is_blocked(session, person.id, table)):
-        raise Outdated(Fact("no_invitations"))  # the same for both: no moderator's page tells of a block
+        raise Outdated(Fact("no_invitations"))  # one reason for both, so that none reveals a block
     if person.no_player_news and kind.stop is Stop.PLAYERS:
         raise Outdated(Fact("no_player_news"))
 

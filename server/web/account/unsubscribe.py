@@ -129,5 +129,5 @@ def _player_news_page(token: str) -> ResponseReturnValue:
         return render_template("account/no_player_news.html", refused=person.no_player_news)
 
 
-csrf.exempt(refuse_player_news)
+csrf.exempt(refuse_player_news)  # authorised by the token in the URL
 csrf.exempt(unsubscribe)  # authorised by the token in the URL
