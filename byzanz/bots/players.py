@@ -230,7 +230,7 @@ def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, _
 
 
 def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:
-    """Choose the move that does best in playouts (`search.search_move`); see `decide` for the arguments."""
+    """Choose the move that does best in playouts (`search_move`); see `decide` for the arguments."""
     return search_move(rules, view, _seat(view.viewer), moves, draw, budget)
 
 

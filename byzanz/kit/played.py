@@ -78,7 +78,7 @@ class Game:
         states: all positions, from the one before the first shuffle to the last.
         made: the seat and the move after each position but the last.
         at: the number of the position that is looked at.
-        piles: where its cards lie, once that was found out (`piles.piles_of`).
+        piles: where its cards lie, once that was found out (`piles_of`).
     """
 
     def __init__(

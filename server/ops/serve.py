@@ -95,7 +95,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
 
 LOGGER = logging.getLogger(__name__)
 THREADS = 64
-"""Requests that `serve` answers at once: more than one game can keep waiting (`queues.LONGEST_QUEUE`)."""
+"""Requests that `serve` answers at once: more than one game can keep waiting (`engine.LONGEST_QUEUE`)."""
 WEB_THREADS = 128
 """Requests that each process of `web` answers at once: more than the half-sent ones that could fill it."""
 SCHEDULER = "scheduler"

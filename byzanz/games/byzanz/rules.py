@@ -146,7 +146,7 @@ class Byzanz(Rules[State, View]):
         return bots.evaluate(view, view.viewer) if isinstance(view.viewer, int) else 0.0
 
     def rollout_move(self, state: State, seat: int, draw: Draw) -> Move:
-        """Return the move of a player who relies on `heuristics.hand_worth`."""
+        """Return the move of a player who relies on `bots.hand_worth`."""
         return bots.rollout_move(state, seat)
 
     def scores(self, state: State) -> tuple[int, ...]:

@@ -156,7 +156,7 @@ def begins_added(line: str) -> bool:
 
 
 def is_added(line: str, *, talk: bool) -> bool:
-    """Whether a program added a line, which is the last one; `line` as of `lines.visible`.
+    """Whether a program added a line, which is the last one; `line` as of `text.visible`.
 
     Args:
         talk: people may talk about their telephones, so it must also say that something was sent.
