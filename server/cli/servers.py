@@ -1,4 +1,4 @@
-"""The command that receives mail: as a server, or one mail on standard input."""
+"""Commands that run a server or its parts, receive email, check a server, back it up and restore it."""
 
 from __future__ import annotations
 

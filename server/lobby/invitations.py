@@ -197,7 +197,7 @@ def take_free_seat(
 
 # ---- the organiser ----
 
-NUDGE_AFTER = timedelta(hours=48)
+REMIND_INVITATION_AFTER = timedelta(hours=48)
 """After this time an unanswered invitation is repeated once, and the organiser gets an email."""
 REMINDER_INTERVAL = timedelta(hours=24)
 
@@ -467,7 +467,10 @@ def _unanswered(now: datetime) -> Select[str, int | None]:
     )
     # Both are tested seat by seat, and the status is no bound value, so that the planner sees the index of invitations.
     inviting = exists().where(Game.id == Seat.game_id, Game.status == GameStatus.INVITING)
-    invited = (Seat.status == literal_column(f"'{SeatStatus.INVITED}'"), Seat.invited_at <= now - NUDGE_AFTER)
+    invited = (
+        Seat.status == literal_column(f"'{SeatStatus.INVITED}'"),
+        Seat.invited_at <= now - REMIND_INVITATION_AFTER,
+    )
     query = select(Seat.game_id, Seat.person_id).where(*invited, inviting, ~reminded)
     return query.order_by(Seat.invited_at)
 

@@ -43,6 +43,8 @@ def backup(settings: Settings, file: Path) -> str:
             source.backup(target)
             target.execute("PRAGMA journal_mode=DELETE")  # so that the copy is a single file
         revision = _checked(copy, live)
+        if revision not in migrate.OLDER:  # those are backed up before they are upgraded by an older version
+            migrate.refuse_unknown(revision)
         with _new(packed) as out, tarfile.open(fileobj=out, mode="w") as archive:
             archive.add(copy, DATABASE, filter=_private)
             archive.addfile(*_member(KEY, settings.secret_key.get_secret_value().encode()))
@@ -71,6 +73,7 @@ def restore(settings: Settings, file: Path, now: datetime) -> tuple[str, Path | 
     ):
         copy, key = _unpack(file, Path(folder))
         revision = _checked(copy, file)
+        migrate.refuse_unknown(revision)
         keeps_key = _keeps_key(settings, target)
         if not keeps_key and key != settings.secret_key.get_secret_value():
             raise ConfigError(
@@ -142,9 +145,7 @@ def _checked(copy: Path, named: Path) -> str:
         faults += [f"trigger {name} is missing" for name in sorted(TRIGGERS["sqlite"] - triggers)]
         if faults:
             raise ConfigError(f"{named} is damaged: {' '.join(faults[0].split())}")
-        revision = str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
-    migrate.refuse_unknown(revision)
-    return revision
+        return str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
 
 
 def _new(file: Path) -> io.FileIO:

@@ -53,7 +53,7 @@ def lock_games(session: Session, game_ids: Collection[str]) -> list[str]:
     """Lock games in the order in which all do, before anything is written about mails or people; "" is none.
 
     Returns:
-        The ids of those that there are, in order.
+        The ids of those that exist, in order.
     """
     return [game_id for game_id in sorted(game_ids) if game_id and log.lock(session, game_id)]
 

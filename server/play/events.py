@@ -160,7 +160,7 @@ class LinkRequested(SeatEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acted(Event):
-    """A moderator's act, or a takeover, is carried out; `seq` is its entry, as in the event about its seat."""
+    """A moderator's act, or a takeover, is carried out; an event about one seat that it also told has its `seq`."""
 
     seq: int
 

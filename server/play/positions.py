@@ -271,8 +271,12 @@ def current(table: Table) -> Position:
     game = table.game
     rules = rules_of(game)
     kept = _decoded(rules, *table.snapshot) if table.snapshot else None
-    if kept is None:
-        kept = _replayed(game, len(table.seats), rules, log.entries(table.session, game.id))
+    if kept is None:  # its snapshot is of an older version; a finished game gets no new one
+        key = _format(rules), f"{game.id} {game.head_hash}"
+        kept = _remembered.get(key) or _replayed(
+            game, len(table.seats), rules, log.entries(table.session, game.id)
+        )
+        _remember(key, kept)
     return _position(game, rules, kept, game.head, game.paused, game.result)
 
 
@@ -280,7 +284,7 @@ Kept: TypeAlias = tuple[Any, Followed, Any]
 """What a snapshot holds, a state and what followed from the newest moves before it, and PUBLIC's view if known."""
 MOST_REMEMBERED = 256
 _remembered: OrderedDict[tuple[str, str], Kept] = OrderedDict()
-"""The newest snapshots that this process has written, decoded, by their format and text: nothing can be out of date."""
+"""Newest positions by the format and text of their snapshot, or the head of their log: nothing can be out of date."""
 
 
 def _decoded(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
@@ -290,9 +294,17 @@ def _decoded(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
         return known
     state, *lines = text.split("\n")
     try:
+        by_seq(tuple(lines))  # raises if one names no entry
         return rules.decode(state), tuple(lines), None
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
+
+
+def _remember(key: tuple[str, str], kept: Kept) -> None:
+    _remembered[key] = kept
+    if len(_remembered) > MOST_REMEMBERED:
+        with suppress(KeyError):  # another thread has emptied it
+            _remembered.popitem(last=False)
 
 
 def _replayed(game: GameRow, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Kept:
@@ -367,10 +379,7 @@ def save(table: Table, position: Position) -> None:
     rules = position.rules
     kept = _format(rules), "\n".join([rules.encode(position.state), *position.followed])
     table.snapshot = kept
-    _remembered[kept] = position.state, position.followed, position.public
-    if len(_remembered) > MOST_REMEMBERED:
-        with suppress(KeyError):  # another thread has emptied it
-            _remembered.popitem(last=False)
+    _remember(kept, (position.state, position.followed, position.public))
 
 
 def _format(rules: Rules[Any, Any]) -> str:

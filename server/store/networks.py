@@ -69,7 +69,7 @@ class Caused:
     """Something that a visitor caused.
 
     Args:
-        origin: of the visitor (`server/store/networks.py`); None if no visitor did.
+        origin: of the visitor; None if no visitor did.
         at: when it counts; later than now if it waits.
     """
 

@@ -24,7 +24,7 @@ from server.store.engine import UNAVAILABLE, db, insert, reading, transaction, u
 from server.store.facts import Fact
 from server.store.models import Alert, Heartbeat, Outage, Process
 
-CLOCK_PARTS = ("web", "scheduler")
+PARTS = ("web", "scheduler")
 """The parts without which no clock runs: their last heartbeats stay, for an outage begins with them."""
 LARGEST_DIFFERENCE = timedelta(seconds=60)
 LATELY = timedelta(seconds=150)
@@ -166,7 +166,7 @@ def _bury(session: Session, theirs: datetime) -> None:
 def _forget_parts(session: Session, *which: object) -> None:
     """Forget the last heartbeats of parts that nobody waits for: those of the clocks stay."""
     lives = select(Process.part)
-    gone = delete(Heartbeat).where(Heartbeat.part.not_in(CLOCK_PARTS), Heartbeat.part.not_in(lives), *which)  # type: ignore[arg-type]
+    gone = delete(Heartbeat).where(Heartbeat.part.not_in(PARTS), Heartbeat.part.not_in(lives), *which)  # type: ignore[arg-type]
     session.execute(gone, execution_options={"synchronize_session": False})
 
 
@@ -196,13 +196,13 @@ def _tell(session: Session, theirs: datetime) -> None:
         alerts.clear(session, settled, theirs)
 
 
-# ---- the scheduler's heartbeat ----
+# ---- heartbeats of the parts ----
+# A gap is an outage, which no clock counts (docs/promises.md 5).
 # What is recorded here carries the time of the machine's clock, so only a process asks for it whose clock agrees with
 # the database's. When the machine's clock jumps against the monotonic one, nobody knows which time is right, so it is
 # no outage. Then the server plays for nobody until the jump is undone or an administrator confirms the present time
 # (`accept_clock`).
 
-PARTS = CLOCK_PARTS
 LARGEST_STEP = timedelta(seconds=60)
 """A clock that jumps further than this is in doubt."""
 SHORTEST_OUTAGE = timedelta(seconds=60)

@@ -399,7 +399,7 @@ def sentence(context: EvalContext, message: Message, names: Sequence[str], me: i
     def placed(seats: Any) -> str:
         if not isinstance(seats, Sequence):
             return named(seats)
-        if isinstance(seats[0], Sequence):
+        if seats and isinstance(seats[0], Sequence):
             return escape(pgettext("within a list", ", ")).join(map(named, seats))
         return listed(list(map(named, seats)))
 

@@ -32,7 +32,7 @@ from server.store.models import Game, LinkPurpose, Rematch, Seat, SeatStatus
 from server.store.statements import GameRow, LinkRow, MailRow
 
 ANSWER_WITHIN = timedelta(days=2)
-"""How soon an invitation asks for an answer: then comes the reminder (`NUDGE_AFTER` of server/lobby/invitations.py)."""
+"""How soon an invitation asks for an answer; then the reminder comes (`REMIND_INVITATION_AFTER` in server/lobby)."""
 
 
 def ending(table: Table, scores: Sequence[int]) -> dict[str, Any]:

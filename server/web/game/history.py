@@ -156,6 +156,7 @@ def page_context(
     query: Mapping[str, str],
     here: str,
     last: int | None = None,
+    reader: names.Reader = PUBLIC,
 ) -> dict[str, Any]:
     """Return what templates/game/log.html shows: the log, filtered, and the table at one of its entries.
 
@@ -165,6 +166,7 @@ def page_context(
         query: the query of the URL: `at`, `as`, `seat`, `cause`, `part`, `before`.
         here: the path of this page, for its links.
         last: the entry at which the log stops, the newest if None.
+        reader: who reads the names at the table.
 
     Raises:
         BadRequest: `at` or `before` is not an entry of this game.
@@ -174,7 +176,7 @@ def page_context(
     before = _seq(query, "before", game.head + 1)
     moments = history.load(table, viewer, last)
     openings = moments.openings()
-    called = names_of(table)
+    called = names.at_table(table.game, table.seats, reader)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
     others = _other_viewers(moments.viewer, len(called))
     known = {"as": map(str, others), "seat": map(str, range(len(called))), "cause": [*Cause], "part": stages}

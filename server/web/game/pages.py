@@ -286,7 +286,8 @@ def _history(
         raise why_on_hold(table.game.quarantine)
     try:
         query = {"at": str(table.game.head), **flask.request.args.to_dict()}
-        context = history.page_context(table, viewer, zone, query, here)
+        reader = viewer if isinstance(viewer, int) else PUBLIC
+        context = history.page_context(table, viewer, zone, query, here, reader=reader)
     except Refused as error:
         return error_page(400, _("Entry not found"), refusal_text(error), back=here)
     beside = mail_log.by_entry(context, items)

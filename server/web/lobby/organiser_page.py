@@ -230,7 +230,7 @@ class OrganiserPage:
 
     @property
     def needs_others(self) -> bool:
-        """Whether nobody can still make them enough."""
+        """Whether too few are seated, and nobody who was asked can still fill the table."""
         return not self.may_start and not self.asked
 
     @property

@@ -269,7 +269,9 @@ def _history_context(
         query["at"] = str(whole_number(query.get("at", ""), last, 1) or last)
     try:
         return (
-            history.page_context(table, viewer, desk.zone(), query, here, last) if table.game.head else None
+            history.page_context(table, viewer, desk.zone(), query, here, last, names.MODERATOR)
+            if table.game.head
+            else None
         )
     except positions.Broken:
         return None

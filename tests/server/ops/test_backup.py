@@ -151,7 +151,6 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda file: file.write_bytes(b"x" * 5000), "file is not a database"),
     (lambda file: edit(file, "DROP TRIGGER entry_no_update"), "is damaged: trigger entry_no_update is missing"),
     (lambda file: edit(file, "UPDATE alembic_version SET version_num = '9999'"), "does not know: a newer one"),
-    (lambda file: edit(file, "UPDATE alembic_version SET version_num = '0010'"), "install commit dc3bbcf3"),
     (lambda file: edit(file, "INSERT INTO absence (person_id, from_at, to_at, created_at) VALUES (9, 0, 0, 0)"),
      "is damaged: broken reference in absence"),
 ]  # fmt: skip
@@ -179,6 +178,22 @@ def test_what_is_damaged_is_neither_backed_up_nor_restored(
     assert told in error
     assert sorted(file.name for file in place.iterdir()) == ["b.tar", "byzanz.db", "instance"]
     assert {file.name for file in (place / "instance").iterdir()} <= {"byzanz.db", "secret_key"}
+
+
+def test_a_database_that_is_too_old_for_this_version_is_backed_up_but_not_restored(
+    place: Path, run: Run
+) -> None:
+    """It has to be backed up before an older version upgrades it."""
+    live = place / home.DATABASE
+    edit(live, "UPDATE alembic_version SET version_num = '0010'")
+    status, out, _ = run("backup", place / "b.tar")
+    assert status == 0
+    assert "at revision 0010" in out
+    before = live.read_bytes()
+    status, out, error = run("restore", place / "b.tar")
+    assert (status, out) == (1, "")
+    assert "install commit dc3bbcf3" in error
+    assert live.read_bytes() == before
 
 
 def test_what_is_no_backup_is_refused(place: Path, run: Run) -> None:

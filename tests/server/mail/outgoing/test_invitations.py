@@ -51,7 +51,7 @@ def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
     game_id, _host = invited(NOW)
     invitations.decline(token("invite", BOB, game_id, NOW), NOW)
     send_waiting(NOW)
-    later = NOW + invitations.NUDGE_AFTER + timedelta(minutes=1)
+    later = NOW + invitations.REMIND_INVITATION_AFTER + timedelta(minutes=1)
     invitations.send_invitation_reminders(later)
     text, html = to_charlie(later + timedelta(minutes=5))
     assert facts(text)["Players"].strip() == "Alice, Bob (declined), Charlie (you)"
@@ -62,7 +62,7 @@ def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
 
 
 def test_the_day_that_an_invitation_names_is_that_of_the_reminder() -> None:
-    assert invitations.NUDGE_AFTER == view.ANSWER_WITHIN
+    assert invitations.REMIND_INVITATION_AFTER == view.ANSWER_WITHIN
 
 
 def test_the_link_to_decline_leads_to_the_form_that_does(client: FlaskClient) -> None:
