@@ -8,10 +8,13 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2.nodes import EvalContext
 
 from byzanz import games
+from byzanz.moves import Message
 from server.store import engine
 from server.store.models import Game
+from server.web import plain_games
 from tests.conftest import NOW, Table
 from tests.support.folders import example
 from tests.support.games import row, submit
@@ -90,3 +93,13 @@ def next_card(client: FlaskClient, game: Table, seat: int) -> str:
 
 def status(game: Table) -> str:
     return str(row(Game, game.id).status)
+
+
+@pytest.mark.parametrize(
+    ("seats", "shown"), [((), "  pay."), ((0,), "Ann pay."), (((1, "+2"),), "Bob +2 pay.")]
+)
+def test_a_sentence_may_name_any_number_of_players(app: Flask, seats: tuple[object, ...], shown: str) -> None:
+    message = Message("%(who)s pay.", seats={"who": seats})
+    with app.test_request_context("/"):
+        context = EvalContext(app.jinja_env)
+        assert str(plain_games.sentence(context, message, ("Ann", "Bob"))).split() == shown.split()
