@@ -176,10 +176,14 @@ def page_context(
     before = _seq(query, "before", game.head + 1)
     moments = history.load(table, viewer, last)
     openings = moments.openings()
-    called = names.at_table(table.game, table.seats, reader)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
-    others = _other_viewers(moments.viewer, len(called))
-    known = {"as": map(str, others), "seat": map(str, range(len(called))), "cause": [*Cause], "part": stages}
+    others = _other_viewers(moments.viewer, len(table.seats))
+    known = {
+        "as": map(str, others),
+        "seat": map(str, range(len(table.seats))),
+        "cause": [*Cause],
+        "part": stages,
+    }
     chosen = {name: _choice(query.get(name, ""), values) for name, values in known.items()}
     filtered = _filtered(moments, chosen)
     first, end = _page(filtered, at, before)
@@ -189,7 +193,7 @@ def page_context(
     whole = len(filtered) == len(moments.entries)
     return {
         "game": game,
-        "names": called,
+        "names": names.at_table(game, table.seats, reader),
         "zone": zone,
         "here": here,
         "at": at,
