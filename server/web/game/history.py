@@ -163,8 +163,7 @@ def page_context(
     Args:
         viewer: the reader's point of view; everything once the game is over.
         zone: the reader's time zone.
-        query: the query of the URL: `at`, `as`, `seat`, `cause`, `part`, `before`.
-        here: the path of this page, for its links.
+        query: of the URL: `at`, `as`, `seat`, `cause`, `part`, `before`; `here`: its path, for links.
         last: the entry at which the log stops, the newest if None.
         reader: who reads the names at the table.
 
@@ -178,12 +177,8 @@ def page_context(
     openings = moments.openings()
     stages = list(dict.fromkeys(part[0] for part in openings if part))
     others = _other_viewers(moments.viewer, len(table.seats))
-    known = {
-        "as": map(str, others),
-        "seat": map(str, range(len(table.seats))),
-        "cause": [*Cause],
-        "part": stages,
-    }
+    seats = map(str, range(len(table.seats)))
+    known = {"as": map(str, others), "seat": seats, "cause": [*Cause], "part": stages}
     chosen = {name: _choice(query.get(name, ""), values) for name, values in known.items()}
     filtered = _filtered(moments, chosen)
     first, end = _page(filtered, at, before)
