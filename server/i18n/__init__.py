@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import babel.dates
 import flask
 import flask_babel
 from babel.messages import Catalog
@@ -104,6 +105,20 @@ def is_far(day: date) -> bool:
     there = day.date() if isinstance(day, datetime) else day
     away = abs(there - today)
     return away > SAME_YEAR or (away > _SOON and there.year != today.year)
+
+
+def write_time(local: datetime, form: str) -> str:
+    """Write a moment of the reader's time zone to the minute, in their language.
+
+    Args:
+        form: a Unicode date format that names neither seconds nor the zone.
+    """
+    return _write_time(local.replace(second=0, microsecond=0, tzinfo=None), form, current_language())
+
+
+@lru_cache(8192)
+def _write_time(minute: datetime, form: str, language: str) -> str:
+    return babel.dates.format_datetime(minute, form, locale=language)
 
 
 def catalogue_path(language: str) -> Path:

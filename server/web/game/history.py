@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from flask_babel import format_datetime
 from sqlalchemy.orm import Session
 
 from byzanz import record
@@ -126,8 +125,7 @@ def _line(
 def short(at: datetime, zone: str) -> str:
     """Return a moment as lines of the log give it: without a year, in a time zone."""
     local = at.astimezone(zones.get(zone))
-    text: str = format_datetime(local, f"{i18n.day_format(local)}, HH:mm", rebase=False)
-    return text
+    return i18n.write_time(local, f"{i18n.day_format(local)}, HH:mm")
 
 
 def names_of(table: Table) -> tuple[str, ...]:
