@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
@@ -51,8 +51,10 @@ class HistoryLine:
     at: datetime
     when: str
     voided: int | None
-    followed: Sequence[Message] = ()
+    followed: tuple[Message, ...] = ()
     former: frozenset[int] = frozenset()
+    said: ClassVar[None] = None
+    """Templates tell lines from words by it."""
 
     @property
     def act(self) -> tuple[str, ...] | None:
