@@ -53,6 +53,7 @@ def init_filters(app: Flask) -> None:
         "former": names.former,
         "player": names.shown,
         "then": as_of_then,
+        "tuple": tuple,
     }
 
 
@@ -246,11 +247,12 @@ class PageTemplate(Template):
 
     def render(self, *args: Any, **kwargs: Any) -> str:
         """Render the page, as Jinja does."""
-        before = _where.set(_current_where())
-        try:
-            page = super().render(*args, **kwargs)
-        finally:
-            _where.reset(before)
+        with i18n.drawing():
+            before = _where.set(_current_where())
+            try:
+                page = super().render(*args, **kwargs)
+            finally:
+                _where.reset(before)
         return _BARE.sub(_in_characters, page) if "<bdi>" in page else page
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
+from flask_babel import format_datetime
 from sqlalchemy.orm import Session
 
 from byzanz import record
@@ -125,9 +127,15 @@ def _line(
 
 
 def short(at: datetime, zone: str) -> str:
-    """Return a moment as lines of the log give it: without a year, in a time zone."""
+    """Return a moment as lines of the log give it: without a year unless it is far, in a time zone."""
+    return _short(at, zone, i18n.current_language(), i18n.present().date())
+
+
+@lru_cache(8192)
+def _short(at: datetime, zone: str, _language: str, _today: date) -> str:
     local = at.astimezone(zones.get(zone))
-    return i18n.write_time(local, f"{i18n.day_format(local)}, HH:mm")
+    text: str = format_datetime(local, f"{i18n.day_format(local)}, HH:mm", rebase=False)
+    return text
 
 
 def names_of(table: Table) -> tuple[str, ...]:
