@@ -19,6 +19,7 @@ from flask import Flask
 from flask_babel import format_date, get_locale
 from jinja2 import Template
 from jinja2.runtime import Context, Macro
+from jinja2.utils import missing
 from markupsafe import Markup, escape
 from werkzeug.routing import BuildError, Map
 
@@ -281,8 +282,12 @@ class QuickContext(Context):
     def call(self, wanted: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
         """Call a macro, a method such as `split`, or a function that at most wants the context of evaluation."""
         kind = type(wanted)
+        if kind is Macro:
+            named.pop("_loop_vars", None)
+            named.pop("_block_vars", None)
+            return self._call_macro(wanted, args, named)  # type: ignore[arg-type]
         passed = getattr(wanted, "jinja_pass_arg", None) if kind in (FunctionType, MethodType) else None
-        if kind is Macro or (passed is not None and passed.name == "eval_context"):
+        if passed is not None and passed.name == "eval_context":
             args = (self.eval_ctx, *args)
         elif passed is not None or kind not in (FunctionType, BuiltinFunctionType, MethodType):
             return super().call(wanted, *args, **named)
@@ -290,3 +295,10 @@ class QuickContext(Context):
             named.pop("_loop_vars", None)
             named.pop("_block_vars", None)
         return wanted(*args, **named)
+
+    def _call_macro(self, macro: Macro, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+        lacking = macro._argument_count - len(args)
+        if named or lacking < 0 or macro.caller or macro.catch_kwargs or macro.catch_varargs:
+            return macro(self.eval_ctx, *args, **named)
+        drawn = macro._func(*args, *(missing,) * lacking)
+        return Markup(drawn) if self.eval_ctx.autoescape else drawn  # noqa: S704 - as Jinja's own macros do
