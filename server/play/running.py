@@ -143,8 +143,7 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
         NoSuchGame: no game has this id.
     """
     _lock(session, game_id)
-    found = load(session, game_id, now, **asked)
-    found.load_orders()
+    found = load(session, game_id, now, orders=True, **asked)
     found.remember()
     yield found
     found.put()
