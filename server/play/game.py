@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from flask import Flask, current_app
@@ -21,7 +22,7 @@ from byzanz.record import Cause
 from server.errors import NoSuchGame
 from server.play.events import Event
 from server.store import people, statements, totals
-from server.store.engine import connection_of, stamp
+from server.store.engine import after_commit, connection_of, stamp
 from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
 from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
@@ -166,12 +167,12 @@ class Table:
         return row
 
     def put(self) -> None:
-        """Store what has changed since `remember`: entries first, then the rows that they change, then what is told."""
+        """Store what has changed since `remember`, once: entries, then the rows that they change, then what is told."""
         run, game = connection_of(self.session), {"game": self.game.id}
         if self._entries:
             statements.ADD_ENTRIES.run(run, self._entries)
-        for entry in self._entries:
-            totals.count(f"entries:{entry['by']}")
+            causes = [f"entries:{entry['by']}" for entry in self._entries]
+            after_commit(self.session, partial(totals.count_each, causes))
         if self.game != self._game:
             _change(run, statements.CHANGE_GAME, [(game, self.game, self._game)], CHANGED_BY_PLAY["game"])
         self._put_snapshot(run)
@@ -189,7 +190,6 @@ class Table:
         ]
         _change(run, statements.CHANGE_ORDERS, orders, CHANGED_BY_PLAY["order"])
         told, self._entries, self._events = self._events, [], []
-        self.remember()
         if told:
             hand_over(self, told)
 

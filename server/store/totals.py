@@ -6,6 +6,7 @@ What a crash forgets of the last seconds does no harm.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from threading import Lock
 from typing import Any
 
@@ -25,6 +26,12 @@ def count(name: str, n: int = 1) -> None:
     """Add to a figure that only grows."""
     with _lock:
         _counted[name] += n
+
+
+def count_each(names: Iterable[str]) -> None:
+    """Add one to each of these figures, which only grow."""
+    with _lock:
+        _counted.update(names)
 
 
 def note(name: str, value: int) -> None:
