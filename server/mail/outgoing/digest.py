@@ -19,7 +19,7 @@ from byzanz import games
 from byzanz.record import Cause
 from server import play
 from server.config import zones
-from server.mail.outgoing import talk
+from server.mail.outgoing import letters
 from server.mail.text import one_line
 from server.play import clock, names, positions, turns
 from server.play.game import Table, load
@@ -234,10 +234,10 @@ def _item(table: Table, turn: TurnRow, times: turns.Times | None) -> dict[str, A
     }
 
 
-def _said(table: Table, seat: SeatRow) -> talk.Talk:
+def _said(table: Table, seat: SeatRow) -> letters.Talk:
     """Return what was said at a table since the reader's own last move."""
     session, game = table.session, table.game
-    if seat.person is None or not talk.is_wanted(game, seat.person):
-        return talk.Talk()
+    if seat.person is None or not letters.wants_talk(game, seat.person):
+        return letters.Talk()
     last_own = log.last_move(session, game.id, seat.seat, (Cause.PLAYER, Cause.BOT))
-    return talk.since(session, game, seat.person, last_own)
+    return letters.talk_since(session, game, seat.person, last_own)

@@ -249,7 +249,7 @@ def test_an_email_in_which_nothing_can_be_read_is_no_sign_of_its_writer(table: B
         place = links.seat_access(session, game.tokens[2], NOW)
     assert place is not None
     row = IncomingMail(digest="d" * 64, at=NOW, kind="reply", outcome=quoted(""))
-    lines, _fault = commands.carry_out(place, ("dance",), row, NOW)
+    lines, _fault = commands._carry_out_moves(place, ("dance",), row, NOW)
     assert lines[0].fault
     assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (on, 1)
 
