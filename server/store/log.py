@@ -141,6 +141,14 @@ def count_decisions(session: Session, game_id: str, seat: int, after: int, befor
     return session.scalar(select(func.count()).select_from(entry).where(*between, *made)) or 0
 
 
+def count_moves(session: Session, game_ids: Collection[str]) -> int:
+    """Return how many moves of seats these games have that were not forced."""
+    entry = models.Entry
+    theirs = (entry.game_id.in_(game_ids), entry.by != Cause.RULES, entry.seat.is_not(None))
+    query = select(func.count()).select_from(entry).where(*theirs, ~entry.move.like("!%"))
+    return session.scalar(query) or 0
+
+
 def held_moves(
     session: Session, person_id: int, game_ids: Collection[str], by: Collection[Cause]
 ) -> Sequence[Row[str, int, str, str]]:

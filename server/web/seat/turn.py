@@ -21,8 +21,7 @@ from byzanz.moves import Move, RulesError, ranked
 from server import play
 from server.accounts import login
 from server.community import reports, talk
-from server.community.plain_text import is_masked
-from server.community.talk import Said
+from server.community.talk import Said, is_masked
 from server.config.zones import zone_of
 from server.errors import Closed, NoSuchLink, Refused
 from server.lobby import rematch
