@@ -14,7 +14,7 @@ from server.community import blocks
 from server.errors import Crowded, TooMany
 from server.play import history, names, positions
 from server.play.game import load
-from server.store import alerts, links, mail_kinds, outbox
+from server.store import links, mail_kinds, operations, outbox
 from server.store import networks as store_networks
 from server.store.facts import Fact
 from server.store.mail_kinds import MailKind
@@ -228,7 +228,7 @@ def room_from(session: Session, now: datetime, origin: str | None, *, proven: bo
     to_strangers = [each for each, accepted in caused if not accepted]
     total = limits.total(to_strangers, now)
     if total >= most:
-        alerts.raise_alert(session, "many-invitations", Fact("many_invitations", {"most": most}), now)
+        operations.raise_alert(session, "many-invitations", Fact("many_invitations", {"most": most}), now)
     if proven:
         limits, most = limits.half_more(), most * 3 // 2
     own = limits.room_for(origin, [each for each, _ in caused], now)

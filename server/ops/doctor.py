@@ -23,7 +23,7 @@ from server.ops import checks, mail_checks
 from server.ops.checks import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart, minute
 from server.play import history, positions
 from server.play.game import Table, load
-from server.store import alerts, engine, links, log, migrate, processes
+from server.store import engine, links, log, migrate, operations
 from server.store.engine import utc_now
 from server.store.models import Alert, Entry, Game, GameStatus, Outage, Person
 
@@ -366,11 +366,11 @@ def zone_findings(session: Session) -> Iterator[Finding]:
 
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
-    for part in processes.PARTS:
-        if processes.is_ahead(session, part, now):
+    for part in operations.PARTS:
+        if operations.is_ahead(session, part, now):
             what = f"the last heartbeat of the {part} lies in the future: the clock was set back"
             yield Finding(False, what, OUTAGE_REMEDY)
-        elif processes.is_silent(session, part, now, settings.tick):
+        elif operations.is_silent(session, part, now, settings.tick):
             remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped until then"
             yield Finding(False, f"no heartbeat from the {part}", remedy)
         else:
@@ -393,9 +393,9 @@ def _alerts(session: Session) -> Iterator[Finding]:
     open_ones = session.scalars(select(Alert).where(Alert.cleared_at.is_(None)).order_by(Alert.at)).all()
     for alert in open_ones[:MOST_SHOWN]:
         remedy = "fix the cause, then clear the alert on the moderation desk"
-        if alert.key == alerts.CLOCK_JUMPED:
+        if alert.key == operations.CLOCK_JUMPED:
             remedy = OUTAGE_REMEDY
-        elif alert.key.startswith((processes.DATABASE_CLOCK, processes.MACHINE_CLOCK)):
+        elif alert.key.startswith((operations.DATABASE_CLOCK, operations.MACHINE_CLOCK)):
             remedy = "set that clock; the alert ends by itself"
         elif alert.text.code == "mail_blocked":
             remedy = "check the DNS records, look the server up in block lists, then clear the alert"

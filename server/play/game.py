@@ -20,7 +20,7 @@ from byzanz import record
 from byzanz.record import Cause
 from server.errors import NoSuchGame
 from server.play.events import Event
-from server.store import people, statements, totals
+from server.store import operations, people, statements
 from server.store.engine import connection_of, stamp
 from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared
@@ -171,7 +171,7 @@ class Table:
         if self._entries:
             statements.ADD_ENTRIES.run(run, self._entries)
         for entry in self._entries:
-            totals.count(f"entries:{entry['by']}")
+            operations.count_figure(f"entries:{entry['by']}")
         if self.game != self._game:
             _change(run, statements.CHANGE_GAME, [(game, self.game, self._game)], CHANGED_BY_PLAY["game"])
         self._put_snapshot(run)

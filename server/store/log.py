@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.record import Cause
 from server.config import settings
-from server.store import alerts, models, statements
+from server.store import models, operations, statements
 from server.store.engine import connection_of, reading, transaction
 from server.store.facts import Fact
 from server.store.models import Alert, Game, GameStatus
@@ -238,10 +238,10 @@ def report(session: Session, head: Head, now: datetime) -> None:
     game = session.get(Game, head.game_id)
     fact = Fact("log_behind", {"game": head.game_id, "seq": head.seq, "hash": head.hash})
     key = f"{_ALERT}:{head.game_id}"
-    known = alerts.find_open(session, key, lock=True)
+    known = operations.open_alert(session, key, lock=True)
     if known is not None and int(str(known.text.values["seq"])) < head.seq:
         known.text = fact
-    alerts.raise_alert(session, key, fact, now, head.game_id if game else None)
+    operations.raise_alert(session, key, fact, now, head.game_id if game else None)
 
 
 def reported(session: Session) -> list[Head]:

@@ -24,7 +24,7 @@ from server.mail.incoming.reply import Reply
 from server.mail.outgoing.smtp import ascii_domain
 from server.play import names
 from server.play.positions import NoRules, on_hold
-from server.store import links, log, outbox, people, totals
+from server.store import links, log, operations, outbox, people
 from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
@@ -441,14 +441,14 @@ def _answer(
 
 
 def _left_alone(kind: str, said: str) -> str:
-    totals.count(f"mail_in:{kind}")
+    operations.count_figure(f"mail_in:{kind}")
     LOGGER.info("incoming mail: %(outcome)s", {"outcome": said})
     return said
 
 
 def _log(row: IncomingMail, kind: str, said: str, about: Mapping[str, object]) -> str:
     """Log and count what was done about an incoming mail, and return it."""
-    totals.count(f"mail_in:{kind}")
+    operations.count_figure(f"mail_in:{kind}")
     of = ", ".join(f"{name} %({name})s" for name in about)
     values = {**about, "incoming": row.id, "kind": kind, "outcome": said}
     LOGGER.info(f"incoming mail %(incoming)s (%(kind)s, {of}): %(outcome)s", values)

@@ -21,7 +21,7 @@ from server.mail.text import quoted
 from server.play import history, positions, standing_orders, turns
 from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.scheduler import jobs, loop
-from server.store import engine, links, log, people, processes
+from server.store import engine, links, log, operations, people
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat
 from tests.conftest import NOW, Table
 from tests.support.games import (
@@ -501,8 +501,8 @@ def refuse(at: datetime = NOW) -> None:
 
 def awake(now: datetime) -> None:
     """Write a heartbeat for both parts of the server now."""
-    for part in processes.PARTS:
-        recorder = processes.HeartbeatRecorder(part, TICK)
+    for part in operations.PARTS:
+        recorder = operations.HeartbeatRecorder(part, TICK)
         loop.record_heartbeat(recorder, now, 0.0)
 
 
