@@ -34,7 +34,7 @@ from server.web.http import (
     sentence_if_unsure,
     zone_name,
 )
-from server.web.lobby import home, new_game, open_tables, visitors
+from server.web.lobby import home, new_game, open_tables
 from server.web.lobby import invitations as lobby_invitations
 from server.web.moderation import game
 from server.web.seat import leave, orders, turn
@@ -45,7 +45,6 @@ BLUEPRINTS = (
     lobby_invitations.blueprint,
     open_tables.blueprint,
     home.blueprint,
-    visitors.blueprint,
     locale.blueprint,
     account.blueprint,
     unsubscribe.blueprint,

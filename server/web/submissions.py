@@ -188,7 +188,7 @@ OWN = {
     "api.leave_order": "clients send no id; the same order is refused while it stands",
     "api.again": "there is one next game",
     "leave.play_again": "there is one next game",
-    "visitors.keep": "the second press leads to the seat of the first",
+    "new_game.keep": "the second press leads to the seat of the first",
     "moderation.act": "it is refused once the game has moved on since the preview",
     "account.redeem": "a link signs in once",
 }
@@ -219,7 +219,7 @@ SETS = {
     "invitations.act do=end": "ends that",
     "invitations.act do=pace": "sets the time control",
     "locale.choose": "chooses a language",
-    "visitors.dismiss": "hides an explanation",
+    "new_game.dismiss": "hides an explanation",
     "turn.mail_again": "confirms an address",
     "turn.note": "saves the notes",
     "leave.leave": "gives up a seat, or switches the autopilot",
@@ -240,7 +240,7 @@ ASKS = {
     "account.change_address do=mail": "a link by email",
     "open_tables.ask_link": "a link by email",
     "turn.mail_games": "links by email",
-    "visitors.ask_to_keep": "a link by email",
+    "new_game.ask_to_keep": "a link by email",
 }
 """Forms that ask for an email: asked again, it is wanted again, within the limits of the outbox."""
 _KNOWN = frozenset((*OWN, *SETS, *ASKS))

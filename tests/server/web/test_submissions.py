@@ -56,7 +56,7 @@ def test_every_form_is_sent_once_or_says_why_not(app: Flask) -> None:
             "open_tables.take",
         ),
         *("account.change_address", "account.confirm"),
-        *("orders.order", "open_tables.change_wishes", "turn.act_on_talk", "visitors.start"),
+        *("orders.order", "open_tables.change_wishes", "turn.act_on_talk", "new_game.start"),
     }
 
 
