@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from byzanz import bots
 from byzanz.chance import Draw
@@ -30,9 +30,9 @@ from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.play.game import load
 from server.play.positions import NoRules
-from server.store import operations, outbox, people, submissions
-from server.store.engine import reading, truncate_log, utc_now
-from server.store.models import Game, GameStatus, Seat, Turn
+from server.store import operations, outbox, people
+from server.store.engine import reading, transaction, truncate_log, utc_now
+from server.store.models import Game, GameStatus, Seat, Submission, Turn
 
 LOGGER = logging.getLogger(__name__)
 DUE_AT_ONCE = 200
@@ -40,6 +40,8 @@ DUE_AT_ONCE = 200
 REMINDERS_AT_ONCE = 200
 RESULTS_AT_ONCE = 50
 RULES_AT_ONCE = 200
+FORMS_KEPT_FOR = timedelta(days=7)
+"""How long a form that was sent is recognised when it comes again."""
 COUNTED_AGAIN = 300
 """Seconds after which all games may be counted again."""
 BOTS_AT_ONCE = 50
@@ -267,11 +269,17 @@ def tick_purge(now: datetime, tick: float) -> int:
         enforced = operations.enforced_until(session, now, tick) is not None
     purges = (
         *(receive.purge, profiles.purge, people.purge, visitors.end_old),
-        *(reports.purge, submissions.purge, outbox.purge),
+        *(reports.purge, _forget_forms, outbox.purge),
     )
     # An erasure may have found a reader in the way of the first.
     gone = _each(truncate_log, *(partial(purge, now) for purge in purges if enforced))
     return gone[-1] if enforced else 0
+
+
+def _forget_forms(now: datetime) -> None:
+    """Delete the forms that were sent a week ago: no browser sends them again (`web/submissions`)."""
+    with transaction() as session:
+        session.execute(delete(Submission).where(Submission.at <= now - FORMS_KEPT_FOR))
 
 
 def _each(*works: Callable[[], int | None]) -> list[int]:
