@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session
 
 from byzanz import chance, record, umpire
 from byzanz.rules import ALL, Rules
-from server import config
-from server.config import ConfigError, Settings, home, zones
+from server import config, i18n
+from server.config import ConfigError, Settings, home
 from server.ops import checks, mail_checks
 from server.ops.checks import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart, minute
 from server.play import history, positions
@@ -355,9 +355,9 @@ def zone_findings(session: Session) -> Iterator[Finding]:
         stored = type_coerce(model.time_zone, String)
         counts = session.execute(select(stored, func.count()).where(stored.is_not(None)).group_by(stored))
         for zone, count in counts:
-            if not zones.known(zone):
+            if not i18n.known_zone(zone):
                 whose = f"1 {who}" if count == 1 else f"{count} {'people' if who == 'person' else 'games'}"
-                instead = "each table's" if who == "person" else zones.DEFAULT
+                instead = "each table's" if who == "person" else i18n.DEFAULT_ZONE
                 yield Finding(
                     False,
                     f"the time zone {zone!r} of {whose} is unknown here; {instead} is used instead",

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
-from server.config.zones import zone_of
+from server.i18n import zone_of
 from server.play import clock, events
 from server.play.game import Table
 from server.store import operations, statements

@@ -18,7 +18,7 @@ from server.accounts import login
 from server.community import blocks, profiles, reliability, statistics
 from server.community import results as community_results
 from server.community.statistics import Group
-from server.config.zones import zone_of
+from server.i18n import zone_of
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Person, Seat, Standing
 from server.web.http import GAME_ID, browser, costly, error_page, limiter, seat_access

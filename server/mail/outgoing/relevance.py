@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from server import play
 from server.community import blocks
-from server.config.zones import zone_of
+from server.i18n import zone_of
 from server.mail.outgoing import letters
 from server.play import clock
 from server.play.game import Table, load

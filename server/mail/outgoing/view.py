@@ -19,8 +19,7 @@ from byzanz.rules import PUBLIC
 from server import i18n
 from server.community import results
 from server.config import settings
-from server.config.zones import zone_of
-from server.i18n import N_
+from server.i18n import N_, zone_of
 from server.mail.outgoing import digest, letters, relevance
 from server.mail.outgoing.letters import AnswerMail, EndingMail, InvitationMail, TurnMail
 from server.mail.outgoing.relevance import MailRows

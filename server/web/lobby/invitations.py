@@ -18,8 +18,8 @@ from server import errors, i18n, validation
 from server.accounts import login
 from server.community import blocks, reliability, results
 from server.config import settings
-from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused, TooMany
+from server.i18n import zone_of
 from server.lobby import create, invitations, notify, open_tables, rematch
 from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name

@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 from byzanz.bots import BOTS
 from server import config, errors, i18n, validation
 from server.accounts import login
-from server.config.zones import zone_of
 from server.errors import Crowded, InvalidInput, Refused, TooMany
+from server.i18n import zone_of
 from server.lobby import create, rematch, visitors
 from server.lobby import settings as lobby_settings
 from server.lobby.settings import TimeControl

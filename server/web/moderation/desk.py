@@ -20,8 +20,8 @@ from byzanz.games import latest
 from server import i18n
 from server.accounts import login, personal_data
 from server.community import reports
-from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
+from server.i18n import zone_of
 from server.mail import deliverability
 from server.play import autopilot, names, powers
 from server.play.powers import Asker, Conflict

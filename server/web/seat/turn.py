@@ -22,8 +22,8 @@ from server import play
 from server.accounts import login
 from server.community import reports, talk
 from server.community.talk import Said, is_masked
-from server.config.zones import zone_of
 from server.errors import Closed, NoSuchLink, Refused
+from server.i18n import zone_of
 from server.lobby import rematch
 from server.mail import deliverability
 from server.play import autopilot, names, positions, standing_orders, turns
