@@ -345,6 +345,21 @@ def is_kept_from(session: Session, game: Game, person_id: int) -> bool:
     return links.existing(session, LinkPurpose.INVITE, person_id, game.id) is None
 
 
+def games_of(session: Session, person_id: int) -> list[tuple[Game, Seat]]:
+    """Return the games of a person that still send them email, newest first."""
+    query = (
+        select(Game, Seat)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Seat.person_id == person_id, Game.status.in_((GameStatus.INVITING, GameStatus.RUNNING)))
+        .order_by(Game.created_at.desc())
+    )
+    return [
+        (game, seat)
+        for game, seat in session.execute(query).unique()
+        if seat.status != SeatStatus.INVITED or not is_kept_from(session, game, person_id)
+    ]
+
+
 def open_table_key(game_id: str, open_until: datetime) -> str:
     """Return the key of the email that asks the organiser of a table what to do before it ends at this time."""
     return f"open_table:{game_id}:{int(open_until.timestamp())}"

@@ -1,4 +1,4 @@
-"""Pages about people: profiles, the ranking of a group, and one's own games in numbers."""
+"""Pages about people: profiles, the ranking of a group, one's own games in numbers, and how one answers."""
 
 from __future__ import annotations
 
@@ -278,3 +278,22 @@ def records() -> ResponseReturnValue:
     name = "byzanz-records.zip" if part == 1 else f"byzanz-records-{part}.zip"
     response.headers.set("Content-Disposition", "attachment", filename=name)
     return response
+
+
+# ---- how one answers ----
+
+
+@blueprint.get("/account/answers")
+def answers() -> ResponseReturnValue:
+    """Show a person how they answer."""
+    with reading() as session:
+        me = login.signed_in(session)
+        if me is None:
+            return flask.redirect(url_for("account.sign_in"), 303)
+        return render_template(
+            "account/answers.html",
+            me=me,
+            shown=reliability.shown(session, [me.id])[me.id],
+            own=reliability.of_all_games(session, me.id),
+            misses=reliability.misses(session, me.id),
+        )
