@@ -260,6 +260,7 @@ def app(
     monkeypatch.setattr(
         i18n, "present", lambda: i18n.told() or NOW
     )  # else dates would show years from 2027 on
+    links.forget()
     people.forget()
     operations.forget_figures()
     deliver.forget()

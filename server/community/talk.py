@@ -293,8 +293,9 @@ def say(
     text = cleaned(text, longest=LONGEST, most_lines=MOST_LINES, for_others=True)
     if not text:
         raise InvalidInput("Write something first.", field="text")
-    with transaction(game_id) as session, play.in_hand(session, game_id, now) as table:
-        game, seat = table.game, _seat(table, person_id, link_id)
+
+    def work(table: Table) -> Word:
+        session, game, seat = table.session, table.game, _seat(table, person_id, link_id)
         earlier = _earlier(session, game_id, person_id, request_id)
         if earlier is not None:
             return _same(earlier, text)
@@ -315,6 +316,8 @@ def say(
         session.flush()
         table.tell(events.WordSaid(at=now, seat=seat.seat, person_id=person_id))
         return word
+
+    return play.change(game_id, now, work)
 
 
 def _seat(table: Table, person_id: int, link_id: int | None) -> SeatRow:

@@ -53,7 +53,7 @@ from server.play.orders import (
     preview_order,
     withdraw_order,
 )
-from server.play.running import hold_or_release, in_hand, lock_game, quarantine, quarantine_if_faulty
+from server.play.running import change, hold_or_release, in_hand, lock_game, quarantine, quarantine_if_faulty
 from server.play.seats import (
     absent_since,
     end_trial,
@@ -81,6 +81,7 @@ __all__ = [
     "absent_since",
     "address_works",
     "begin",
+    "change",
     "confirm_orders",
     "digest_accepted",
     "digest_failed",

@@ -37,8 +37,24 @@ def lock(session: Session, game_id: str, skip_locked: bool = False) -> bool:
         Whether there is such a game, locked now.
     """
     session.flush()
+    if game_id in session.info.get(_LOCKED, ()):
+        return True
     statement = statements.LOCK_IF_FREE if skip_locked else statements.LOCK
     return statement.first(connection_of(session), {"game": game_id}) is not None
+
+
+_LOCKED = "locked_games"
+
+
+def lock_free(session: Session, game_ids: Collection[str]) -> Collection[str]:
+    """Lock those of these games that no other transaction holds, and return their ids; on SQLite, return all."""
+    connection = connection_of(session)
+    if connection.dialect.name == "sqlite":
+        return game_ids
+    rows = statements.LOCK_FREE.all(connection, {"games": [*game_ids]})
+    locked = {game_id for (game_id,) in rows}
+    session.info[_LOCKED] = locked
+    return locked
 
 
 def entries(session: Session, game_id: str, *, after: int = 0, upto: int | None = None) -> list[record.Entry]:

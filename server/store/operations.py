@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
@@ -66,6 +66,12 @@ def count_figure(name: str, n: int = 1) -> None:
     """Add to a figure that only grows."""
     with _figures_lock:
         _counted[name] += n
+
+
+def count_each_figure(names: Iterable[str]) -> None:
+    """Add one to each of these figures, which only grow."""
+    with _figures_lock:
+        _counted.update(names)
 
 
 def note_figure(name: str, value: int) -> None:

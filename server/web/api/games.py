@@ -44,6 +44,8 @@ Token = Annotated[
 GameId = Annotated[str, Field(pattern=f"^{GAME_ID}$", description="The ID of a game.")]
 OrderId = Annotated[str, Field(pattern=f"^{ORDER_ID}$", description="The `id` of an order.")]
 RequestId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,64}$")]
+REFUSAL = "byzanz.refusal"
+"""Where a request keeps why `quick` could not play its move."""
 B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
 MESSAGES = {
@@ -151,7 +153,10 @@ def move(token: Token) -> tuple[dict[str, Any], int]:
         access = opened_seat(session, token)
     body = body_of(MoveRequest)
     game_id, number = access.game.id, access.seat.seat
+    refusal = flask.request.environ.get(REFUSAL)
     try:
+        if refusal is not None:
+            raise refusal
         receipt = play.submit(
             game_id,
             number,
