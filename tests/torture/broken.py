@@ -125,9 +125,9 @@ def oblivious() -> None:
 
 def credulous() -> None:
     """Trust the machine's clock whatever it shows (promise 5)."""
-    from server.store import processes
+    from server.store import operations
 
-    processes.HeartbeatRecorder._clock_jumped = lambda *_beat: False  # type: ignore[method-assign]
+    operations.HeartbeatRecorder._clock_jumped = lambda *_beat: False  # type: ignore[method-assign]
 
 
 def deaf() -> None:
