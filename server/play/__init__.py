@@ -5,8 +5,8 @@ Functions that take a session work in the transaction of their caller, under the
 is one transaction of its own: it locks the game, looks again whether what it was asked still holds, and commits the
 entries, the snapshot and the turns together, with what `events` let others add.
 
-Other packages change games through the names below, and read them through `history`, `lengths`,
-`positions`, `turns`, `clock` and `autopilot`.
+Other packages change games through the names below, and read them through `history`, `positions`,
+`turns`, `clock` and `autopilot`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from server.play.orders import (
     preview_order,
     withdraw_order,
 )
-from server.play.running import hold_or_release, in_hand, lock_game, quarantine, quarantine_if_faulty
+from server.play.running import change, hold_or_release, in_hand, lock_game, quarantine, quarantine_if_faulty
 from server.play.seats import (
     absent_since,
     end_trial,
@@ -81,6 +81,7 @@ __all__ = [
     "absent_since",
     "address_works",
     "begin",
+    "change",
     "confirm_orders",
     "digest_accepted",
     "digest_failed",

@@ -18,7 +18,7 @@ from byzanz.record import Cause
 from server.play import events, positions, running, turns
 from server.play.game import Table
 from server.store import facts, log, statements
-from server.store.engine import connection_of, transaction
+from server.store.engine import connection_of
 from server.store.facts import Fact
 from server.store.models import Seat, Turn
 from server.store.statements import GameRow, SeatRow, TurnRow
@@ -176,14 +176,15 @@ def digest_overdue(game_id: str, seat: int, now: datetime) -> bool:
     Returns:
         Whether it started: everything is checked again under the lock.
     """
-    with transaction() as session, running.in_hand_if_free(session, game_id, now) as table:
-        turn = table.turns.get(seat) if table is not None else None
-        if table is None or turn is None or not _waits_for_mail(turn):
-            return False
-        if turn.opened_at > now - LATEST_DIGEST:
+
+    def work(table: Table) -> bool:
+        turn = table.turns.get(seat)
+        if turn is None or not _waits_for_mail(turn) or turn.opened_at > now - LATEST_DIGEST:
             return False
         turns.start(table, turn, turn.opened_at + LATEST_DIGEST)
         return True
+
+    return bool(running.change_if_free(game_id, now, work))
 
 
 def has_stopped_turns(session: Session, person_id: int) -> bool:

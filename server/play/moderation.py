@@ -19,9 +19,7 @@ from server.errors import Refused, Stale
 from server.play import autopilot, events, game, names, positions, powers, running, standing_orders, turns
 from server.play.game import Table
 from server.play.positions import Position
-from server.play.running import quarantine_if_broken
 from server.store import links, log, people
-from server.store.engine import transaction
 from server.store.facts import Fact
 from server.store.models import Entry, GameStatus, ModeratorAction, Turn
 from server.store.statements import SeatRow
@@ -448,20 +446,19 @@ def moderate(
         Conflict: the moderator has a stake at this table.
         Refused: the act is unknown, malformed, or not possible now; nothing has changed.
     """
-    with (
-        quarantine_if_broken(game_id, now),
-        transaction(game_id) as session,
-        running.in_hand(session, game_id, now) as table,
-    ):
+
+    def work(table: Table) -> int:
         if seen is not None and seen != table.game.head:
             raise Stale("The game has moved on since the preview. Look again.")
         words = tuple(act.split())
         check_known(words)
         by = powers.Asker(person_id, reason.strip(), warned)
-        seats = gives_time(session, game_id, words)
-        deed = powers.use(session, words[0], by, now, game_id=game_id, gives_time=seats, longest=None)
+        seats = gives_time(table.session, game_id, words)
+        deed = powers.use(table.session, words[0], by, now, game_id=game_id, gives_time=seats, longest=None)
         check(len(table.seats), words, reason)
         assert deed.reason is not None
         seq = deed.seq = carry_out(table, Act(words, deed.reason, person_id, now, newcomer, keep_link))
         table.tell(events.Acted(at=now, seq=seq))
         return seq
+
+    return running.change(game_id, now, work)

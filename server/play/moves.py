@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
@@ -19,13 +19,13 @@ from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale, To
 from server.play import autopilot, events, game, history, positions, running, standing_orders
 from server.play.game import Table, begin_tenures
 from server.play.positions import Position
-from server.play.running import quarantine_if_broken
 from server.store import log
-from server.store.engine import stamp, transaction
+from server.store.engine import stamp
 from server.store.facts import Fact
 from server.store.models import Game, GameStatus
 from server.store.statements import SeatRow
 
+T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 LONGEST_TEXT = 1000
@@ -39,6 +39,7 @@ class Receipt:
         seq: of the move's entry.
         repeated: whether the same request had been made before, so that nothing was played again.
         bots_next: whether only bots are to move after it.
+        person_id: of the player in the seat; None for a bot, and if it is repeated.
     """
 
     game_id: str
@@ -46,6 +47,7 @@ class Receipt:
     seq: int
     repeated: bool
     bots_next: bool = False
+    person_id: int | None = field(default=None, compare=False)
 
 
 def set_time_control(game: Game, allowance: int, bank: int, days_off: str) -> None:
@@ -115,32 +117,42 @@ def submit(
     """
     if not REQUEST_ID.fullmatch(request_id):
         raise BadRequest("request_id must be 1 to 64 visible ASCII characters.")
-    with (
-        quarantine_if_broken(game_id, now),
-        transaction(game_id) as session,
-        running.in_hand(session, game_id, now, link_id=link_id, seat=seat, request_id=request_id) as table,
-    ):
+
+    def work(table: Table) -> Receipt:
         check_link(table, seat, link_id)
-        if isinstance(move, str):
-            move = positions.rules_of(table.game).parse(move[: LONGEST_TEXT + 1])
+        wanted = (
+            positions.rules_of(table.game).parse(move[: LONGEST_TEXT + 1]) if isinstance(move, str) else move
+        )
         if table.repeated is not None:
-            return _repeated(table, seat, move)
-        position = playable_position(table)
-        _check_turn(table, position, seat, move, seen)
-        state = umpire.play(position.rules, position.state, seat, move)
-        if by == Cause.PLAYER:
-            autopilot.player_acted(table, seat, now)
-        entry = table.append(seat=seat, by=by, move=str(move), now=now, request_id=request_id)
-        running.advance(table, position, state, now, mover=seat if by == Cause.PLAYER else None)
-        bots_next = bool(table.turns) and all(turn.bot for turn in table.turns.values())
-        receipt = Receipt(game_id, seat, entry.seq, repeated=False, bots_next=bots_next)
-        person = table.seats[seat].person_id
+            return _repeated(table, seat, wanted)
+        return _played(table, seat, wanted, seen, request_id, now, by)
+
+    asked = {"link_id": link_id, "seat": seat, "request_id": request_id}
+    receipt = running.change(game_id, now, work, **asked)
+    if receipt.repeated:
+        return receipt
+    person = receipt.person_id
     who = "%(by)s" if person is None else "%(by)s, person %(person)s"
     LOGGER.info(
         f"game %(game)s: entry %(entry)s is a move of seat %(seat)s ({who})",
         {"game": game_id, "entry": receipt.seq, "seat": seat, "by": by, "person": person},
     )
     return receipt
+
+
+def _played(
+    table: Table, seat: int, move: Move, seen: int, request_id: str, now: datetime, by: Cause
+) -> Receipt:
+    position = playable_position(table)
+    _check_turn(table, position, seat, move, seen)
+    state = umpire.play(position.rules, position.state, seat, move)
+    if by == Cause.PLAYER:
+        autopilot.player_acted(table, seat, now)
+    entry = table.append(seat=seat, by=by, move=str(move), now=now, request_id=request_id)
+    running.advance(table, position, state, now, mover=seat if by == Cause.PLAYER else None)
+    bots_next = bool(table.turns) and all(turn.bot for turn in table.turns.values())
+    person_id = table.seats[seat].person_id
+    return Receipt(table.game.id, seat, entry.seq, repeated=False, bots_next=bots_next, person_id=person_id)
 
 
 def check_link(table: Table, seat: int, link_id: int | None) -> None:
@@ -222,23 +234,24 @@ LEAVES = 6
 """How often a player may leave one game within an hour, because each time adds to the log."""
 
 
-@contextmanager
-def at_seat(game_id: str, seat: int, now: datetime, link_id: int | None) -> Iterator[tuple[Table, Position]]:
-    """Open a transaction in which the player of a seat acts in a running game, paused or not.
+def at_seat(
+    game_id: str, seat: int, now: datetime, link_id: int | None, work: Callable[[Table, Position], T]
+) -> T:
+    """Let the player of a seat act in a running game, paused or not, and return what the work returns.
 
     Args:
         link_id: the link with which the player came; it must still open the seat. None: no link is checked.
+        work: as for `running.change`.
 
     Raises:
         Refused: the game is not running, or the link no longer opens the seat.
     """
-    with (
-        quarantine_if_broken(game_id, now),
-        transaction(game_id) as session,
-        running.in_hand(session, game_id, now, link_id=link_id) as table,
-    ):
+
+    def checked(table: Table) -> T:
         check_link(table, seat, link_id)
-        yield table, running.position(table)
+        return work(table, running.position(table))
+
+    return running.change(game_id, now, checked, link_id=link_id)
 
 
 def reclaim(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> bool:
@@ -253,11 +266,14 @@ def reclaim(game_id: str, seat: int, *, now: datetime, link_id: int | None = Non
     Raises:
         Refused: its subclass says why.
     """
-    with at_seat(game_id, seat, now, link_id) as (table, position):
+
+    def work(table: Table, position: Position) -> bool:
         if not autopilot.player_acted(table, seat, now):
             return False
         running.advance(table, position, position.state, now, mover=seat)
         return True
+
+    return at_seat(game_id, seat, now, link_id, work)
 
 
 def leave(
@@ -278,7 +294,8 @@ def leave(
         TooMany: the player has left and returned too often.
         Refused: its other subclasses say why.
     """
-    with at_seat(game_id, seat, now, link_id) as (table, position):
+
+    def work(table: Table, position: Position) -> bool:
         gone = table.seats[seat]
         if gone.left:
             return False
@@ -292,6 +309,8 @@ def leave(
         autopilot.request_substitute(table, gone, "left", now, erased=erased is not None)
         running.advance(table, position, position.state, now)
         return True
+
+    return at_seat(game_id, seat, now, link_id, work)
 
 
 def _check_leaves(session: Session, game_id: str, seat: int, now: datetime) -> None:

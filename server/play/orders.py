@@ -62,7 +62,8 @@ def place_order(
         TooMany: the seat has placed `MOST_ORDERS`.
         Refused: its other subclasses say why.
     """
-    with at_seat(game_id, seat, now, link_id) as (table, position):
+
+    def work(table: Table, position: Position) -> OrderResult:
         rules, view = position.rules, position.rules.view(position.state, seat)
         order = rules.parse_order(text[: moves.LONGEST_TEXT + 1])
         scope = rules.order_scope(order, view)
@@ -72,6 +73,8 @@ def place_order(
         autopilot.player_acted(table, seat, now)
         running.advance(table, position, position.state, now, mover=seat)
         return OrderResult(row.number, row.text, table.game.head, moved=table.game.head > head)
+
+    return at_seat(game_id, seat, now, link_id, work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +166,16 @@ def withdraw_order(
         NoSuchOrder: this seat has no such order.
         Refused: its other subclasses say why.
     """
-    with at_seat(game_id, seat, now, link_id) as (table, position):
+
+    def work(table: Table, position: Position) -> int:
         count = standing_orders.withdraw(table, seat, number, now)
         if not count and number is not None:
             raise NoSuchOrder("This order is no longer active.")
         if autopilot.player_acted(table, seat, now):
             running.advance(table, position, position.state, now, mover=seat)
         return count
+
+    return at_seat(game_id, seat, now, link_id, work)
 
 
 def confirm_orders(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> int:
@@ -184,8 +190,11 @@ def confirm_orders(game_id: str, seat: int, *, now: datetime, link_id: int | Non
     Raises:
         Refused: its subclass says why.
     """
-    with at_seat(game_id, seat, now, link_id) as (table, position):
+
+    def work(table: Table, position: Position) -> int:
         count = standing_orders.confirm(table, seat)
         autopilot.player_acted(table, seat, now)
         running.advance(table, position, position.state, now, mover=seat)
         return count
+
+    return at_seat(game_id, seat, now, link_id, work)

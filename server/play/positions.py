@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from types import CodeType, TracebackType
 from typing import Any, TypeAlias
 
@@ -26,6 +27,7 @@ from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from server.errors import NotRunning
 from server.play.game import Table
 from server.store import log
+from server.store.engine import after_commit
 from server.store.facts import Fact
 from server.store.models import Game, GameStatus, Seat
 from server.store.statements import GameRow
@@ -379,7 +381,9 @@ def save(table: Table, position: Position) -> None:
     rules = position.rules
     kept = _format(rules), "\n".join([rules.encode(position.state), *position.followed])
     table.snapshot = kept
-    _remember(kept, (position.state, position.followed, position.public))
+    after_commit(
+        table.session, partial(_remember, kept, (position.state, position.followed, position.public))
+    )
 
 
 def _format(rules: Rules[Any, Any]) -> str:

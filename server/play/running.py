@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
@@ -20,11 +20,14 @@ from server.errors import NoSuchGame
 from server.play import autopilot, clock, events, positions, standing_orders, turns
 from server.play.game import Table, load
 from server.play.positions import NO_RULES, Broken, NoRules, Position
-from server.store import alerts, log
-from server.store.engine import transaction
+from server.store import log, operations
+from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
 from server.store.models import Game, GameStatus
 from server.store.statements import TurnRow
+from server.store.together import together
+
+T = TypeVar("T")
 
 
 def announce_turn(table: Table, turn: TurnRow, now: datetime, *, at_page: bool) -> None:
@@ -139,25 +142,55 @@ def in_hand(session: Session, game_id: str, now: datetime, **asked: Any) -> Iter
     Raises:
         NoSuchGame: no game has this id.
     """
-    log.lock(session, game_id)
-    found = load(session, game_id, now, **asked)
-    found.load_orders()
+    _lock(session, game_id)
+    found = load(session, game_id, now, orders=True, **asked)
     found.remember()
     yield found
     found.put()
 
 
-@contextmanager
-def in_hand_if_free(session: Session, game_id: str, now: datetime) -> Iterator[Table | None]:
-    """Take a game `in_hand`, or None if another transaction holds it or there is none: the next tick tries again."""
-    found = load(session, game_id, now) if log.lock(session, game_id, skip_locked=True) else None
-    if found is None:
-        yield None
-        return
-    found.load_orders()
-    found.remember()
-    yield found
-    found.put()
+def _lock(session: Session, game_id: str, *, skip_locked: bool = False) -> bool:
+    """Lock a game that is loaded next; on SQLite no statement is needed for it (`log.lock`)."""
+    session.flush()
+    is_sqlite = connection_of(session).dialect.name == "sqlite"
+    return is_sqlite or log.lock(session, game_id, skip_locked=skip_locked)
+
+
+def change(game_id: str, now: datetime, work: Callable[[Table], T], **asked: Any) -> T:
+    """Change a game `in_hand` in a transaction that changes of other games may share, and return what the work returns.
+
+    Args:
+        work: changes the game; what it does besides must be for after the commit (`store.together`).
+        asked: as for `in_hand`.
+
+    Raises:
+        NoSuchGame: no game has this id. NotRunning: its log does not replay; it is in quarantine now.
+    """
+
+    def whole(session: Session) -> T:
+        with in_hand(session, game_id, now, **asked) as table:
+            return work(table)
+
+    with quarantine_if_broken(game_id, now):
+        return together(whole, game_id)
+
+
+def change_if_free(game_id: str, now: datetime, work: Callable[[Table], T]) -> T | None:
+    """Change a game as `change` does, unless another transaction holds it or there is none: the next tick tries again.
+
+    Returns:
+        What the work returns, or None.
+    """
+
+    def whole(session: Session) -> T | None:
+        if not _lock(session, game_id, skip_locked=True):
+            return None
+        with suppress(NoSuchGame), in_hand(session, game_id, now) as table:
+            return work(table)
+        return None
+
+    with quarantine_if_broken(game_id, now):
+        return together(whole, game_id)
 
 
 def position(table: Table) -> Position:
@@ -239,7 +272,7 @@ def quarantine(game_id: str, why: Fact, now: datetime) -> None:
             return
         table.game.quarantine = why
         table.turns.clear()
-        alerts.raise_alert(session, f"quarantine:{game_id}", why, now, game_id)
+        operations.raise_alert(session, f"quarantine:{game_id}", why, now, game_id)
 
 
 def quarantine_if_faulty(game_id: str, error: Exception, now: datetime) -> bool:
@@ -257,7 +290,7 @@ def quarantine_if_faulty(game_id: str, error: Exception, now: datetime) -> bool:
 def release(table: Table, now: datetime) -> None:
     """End the quarantine of a game whose log replays; the caller settles it, which opens turns again."""
     table.game.quarantine = None
-    alerts.clear(table.session, f"quarantine:{table.game.id}", now)
+    operations.clear_alerts(table.session, f"quarantine:{table.game.id}", now)
 
 
 def hold_or_release(game_id: str, now: datetime) -> bool:
@@ -268,22 +301,21 @@ def hold_or_release(game_id: str, now: datetime) -> bool:
     Returns:
         Whether the game was put on hold or released.
     """
-    with (
-        quarantine_if_broken(game_id, now),
-        transaction() as session,
-        in_hand_if_free(session, game_id, now) as table,
-    ):
-        if table is None:
-            return False
+
+    def work(table: Table) -> str | None:
         game, why = table.game, table.game.quarantine
         if not positions.installed(game) and why is None:
             _hold(table, now)
-        elif positions.installed(game) and why is not None and why.code == NO_RULES:
+            return "its rules are not installed"
+        if positions.installed(game) and why is not None and why.code == NO_RULES:
             _release(table, datetime.fromisoformat(str(why.values["since"])), now)
-        else:
-            return False
-        LOGGER.info("game %s: %s", game_id, "its rules are back" if why else "its rules are not installed")
-        return True
+            return "its rules are back"
+        return None
+
+    found = change_if_free(game_id, now, work)
+    if found is not None:
+        LOGGER.info("game %s: %s", game_id, found)
+    return found is not None
 
 
 def _hold(table: Table, now: datetime) -> None:
@@ -291,13 +323,13 @@ def _hold(table: Table, now: datetime) -> None:
     table.game.quarantine = Fact(NO_RULES, kind | {"since": now.isoformat()})
     for turn in table.turns.values():
         turn.due_at = None
-    alerts.raise_alert(table.session, _alert(table), Fact(NO_RULES, kind), now)
+    operations.raise_alert(table.session, _alert(table), Fact(NO_RULES, kind), now)
 
 
 def _release(table: Table, since: datetime, now: datetime) -> None:
     game = table.game
     game.quarantine = None
-    alerts.clear(table.session, _alert(table), now)
+    operations.clear_alerts(table.session, _alert(table), now)
     if game.status != GameStatus.RUNNING:
         return
     position = positions.current(table)

@@ -15,11 +15,10 @@ from byzanz.record import Cause
 from byzanz.rules import PUBLIC
 from server.errors import Closed
 from server.play import events, names, positions, running
-from server.play.game import hand_over_tenures
+from server.play.game import Table, hand_over_tenures
 from server.play.moderation import Act, Newcomer, has_looked, replace
-from server.play.running import quarantine_if_broken
 from server.store import links, log
-from server.store.engine import parse_stamp, transaction
+from server.store.engine import parse_stamp
 from server.store.models import GameStatus, Person
 from server.store.statements import SeatRow
 
@@ -146,16 +145,13 @@ def end_trial(game_id: str, now: datetime) -> bool:
     Raises:
         NotRunning: its log does not replay; now it is on hold, and the next call ends it.
     """
-    with (
-        quarantine_if_broken(game_id, now),
-        transaction() as session,
-        running.in_hand_if_free(session, game_id, now) as table,
-    ):
-        if table is None or not table.game.trial:
+
+    def work(table: Table) -> bool:
+        if not table.game.trial:
             return False
         for seat in table.seats:
             if seat.person_id is not None:
-                links.revoke(session, seat.person_id, game_id, now)
+                links.revoke(table.session, seat.person_id, game_id, now)
         if table.game.status == GameStatus.RUNNING and not table.game.quarantine:
             position = running.position(table)
             table.append(seat=None, by=Cause.CLOCK, move="!abandon", now=now)
@@ -164,3 +160,5 @@ def end_trial(game_id: str, now: datetime) -> bool:
             running.finish(table, Outcome(scores, (), "abandoned"), now)
         table.game.trial, table.game.origin = False, None
         return True
+
+    return bool(running.change_if_free(game_id, now, work))

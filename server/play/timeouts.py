@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import or_, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -13,9 +14,8 @@ from byzanz.record import Cause
 from server.play import autopilot, events, positions, running, turns
 from server.play.game import Table
 from server.play.moves import playable_position
-from server.play.running import quarantine_if_broken
 from server.store import facts
-from server.store.engine import reading, transaction
+from server.store.engine import reading
 from server.store.models import Turn
 from server.store.statements import TurnRow
 
@@ -32,11 +32,14 @@ def reset_future_turns(now: datetime) -> None:
         games = session.scalars(select(Turn.game_id).where(later).order_by(Turn.game_id).distinct()).all()
     for game_id in games:
         try:
-            with transaction(game_id) as session, running.in_hand(session, game_id, now) as table:
-                for turn in table.turns.values():
-                    _reset(table, turn, now)
+            running.change(game_id, now, partial(_reset_all, now=now))
         except SQLAlchemyError:  # of a locked game; the others need not wait
             LOGGER.exception("game %s: its turns keep the times of a wrong clock", game_id)
+
+
+def _reset_all(table: Table, now: datetime) -> None:
+    for turn in table.turns.values():
+        _reset(table, turn, now)
 
 
 def _reset(table: Table, turn: TurnRow, now: datetime) -> None:
@@ -58,11 +61,12 @@ def remind(game_id: str, seat: int, now: datetime) -> bool:
     Returns:
         Whether it does, and its player wants to be reminded: an outage may have moved it.
     """
-    with transaction() as session, running.in_hand_if_free(session, game_id, now) as table:
-        turn = table.turns.get(seat) if table is not None else None
-        if table is None or turn is None:
+
+    def work(table: Table) -> bool:
+        turn = table.turns.get(seat)
+        if turn is None:
             return False
-        turn.remind_at = turns.reminder_time(session, table.game, turn)
+        turn.remind_at = turns.reminder_time(table.session, table.game, turn)
         if turn.remind_at is None or turn.remind_at > now:  # an outage has moved it
             return False
         turn.remind_at = None
@@ -71,6 +75,8 @@ def remind(game_id: str, seat: int, now: datetime) -> bool:
             return False
         table.tell(events.DeadlineNears(at=now, seat=seat, opened_seq=turn.opened_seq))
         return True
+
+    return bool(running.change_if_free(game_id, now, work))
 
 
 # ---- missed deadlines ----
@@ -87,25 +93,24 @@ def time_out(game_id: str, seat: int, question: str, now: datetime) -> int | Non
     Returns:
         The seq of the first move played, or None if none was.
     """
-    with (
-        quarantine_if_broken(game_id, now),
-        transaction() as session,
-        running.in_hand_if_free(session, game_id, now) as table,
-    ):
+
+    def work(table: Table) -> int | None:
         turn = _turn(table, seat, question)
-        if table is None or turn is None:
+        if turn is None:
             return None
-        due = turns.deadline(session, table.game, turn)
+        due = turns.deadline(table.session, table.game, turn)
         if due is None or due > now:
             _postpone(table, turn, due, now)
             return None
         return _play_fallback(table, seat, now)
 
+    return running.change_if_free(game_id, now, work)
 
-def _turn(table: Table | None, seat: int, question: str) -> TurnRow | None:
+
+def _turn(table: Table, seat: int, question: str) -> TurnRow | None:
     """The turn of a seat, if it still asks this question and the game goes on."""
-    turn = table.turns.get(seat) if table is not None else None
-    if table is None or turn is None or turn.question != question:
+    turn = table.turns.get(seat)
+    if turn is None or turn.question != question:
         return None
     return None if table.game.paused or table.game.quarantine else turn
 
@@ -149,16 +154,13 @@ def give_up(game_id: str, seat: int, question: str, now: datetime) -> int | None
     Returns:
         The seq of the entry, or None if nothing was done.
     """
-    with (
-        quarantine_if_broken(game_id, now),
-        transaction() as session,
-        running.in_hand_if_free(session, game_id, now) as table,
-    ):
+
+    def work(table: Table) -> int | None:
         turn = _turn(table, seat, question)
-        if table is None or turn is None:
+        if turn is None:
             return None
         lost = table.seats[seat]
-        moment = turns.give_up_time(session, turn)
+        moment = turns.give_up_time(table.session, turn)
         if moment is None or moment > now or lost.autopilot:
             return None
         position = running.position(table)
@@ -166,3 +168,5 @@ def give_up(game_id: str, seat: int, question: str, now: datetime) -> int | None
         autopilot.request_substitute(table, lost, "lost", now)
         running.advance(table, position, position.state, now)
         return seq
+
+    return running.change_if_free(game_id, now, work)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
-from server.config import zones
+from server import i18n
 from server.i18n import characters
 
 try:
@@ -82,20 +83,40 @@ def one_writer(engine: Engine, seconds: float | None = None) -> Iterator[None]:
     if not mine.acquire(timeout=-1 if seconds is None else seconds):
         raise _too_long(seconds)
     try:
-        with _opened(f"{name}.lock") as lock:
-            if end is None:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            while end is not None and not _locked(lock):
-                if time.monotonic() > end:
-                    raise _too_long(seconds)
-                time.sleep(LOOK_AGAIN)
+        lock = _kept_open(f"{name}.lock")
+        if end is None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        while end is not None and not _locked(lock):
+            if time.monotonic() > end:
+                raise _too_long(seconds)
+            time.sleep(LOOK_AGAIN)
+        try:
             yield
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)
     finally:
         mine.release()
 
 
 def _too_long(seconds: float | None) -> NoConnection:
     return NoConnection(f"the other writers of this database took more than {seconds} s")
+
+
+_lock_files: dict[str, tuple[int, IO[str]]] = {}
+"""The lock files that processes keep open, with the process: a fork would share the lock with its parent."""
+
+
+def _kept_open(name: str) -> IO[str]:
+    kept = _lock_files.get(name)
+    if kept is None or kept[0] != os.getpid():
+        kept = _lock_files[name] = (os.getpid(), _opened(name))
+    return kept[1]
+
+
+def _close_lock_file(engine: Engine) -> None:
+    kept = _lock_files.pop(f"{engine.url.database}.lock", None)
+    if kept is not None:
+        kept[1].close()
 
 
 def _opened(name: str) -> IO[str]:
@@ -295,7 +316,7 @@ class ZoneName(TypeDecorator[str]):
         self.unknown = unknown
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> str | None:
-        return zones.known(value) or self.unknown
+        return i18n.known_zone(value) or self.unknown
 
 
 class NameText(TypeDecorator[str]):
@@ -318,6 +339,7 @@ def init_app(app: Flask) -> None:
         if db.engine.dialect.name == "sqlite":
             event.listen(db.engine, "connect", _set_up_sqlite)
             event.listen(db.engine, "begin", _begin_sqlite)
+            event.listen(db.engine, "engine_disposed", _close_lock_file)
         else:
             event.listen(db.engine, "connect", _set_up_postgresql)
 
@@ -432,15 +454,40 @@ def transaction(queue_of: str | None = None, *, wakes: bool = True) -> Iterator[
         connection.execution_options(writes=True).begin(),
         _session_on(connection) as session,
     ):
-        first = _first_write.get()
+        first = pending_first_write()
         if first is not None:
             first(session)
         yield session
         session.flush()
-        _may_have_changed.set(True)
-    if first is not None:
+        note_commit()
+    note_success(taken_after_commit(session), wakes=wakes)
+
+
+_AFTER = "after_commit"
+
+
+def after_commit(session: Session, do: Callable[[], object]) -> None:
+    """Do something once the transaction of a session is committed: counting, or keeping something in memory."""
+    session.info.setdefault(_AFTER, []).append(do)
+
+
+def taken_after_commit(session: Session) -> Sequence[Callable[[], object]]:
+    """Take back what is to be done after the commit, for another thread to do."""
+    found: Sequence[Callable[[], object]] = session.info.pop(_AFTER, ())
+    return found
+
+
+def note_success(after: Iterable[Callable[[], object]], *, wakes: bool = True) -> None:
+    """Do what follows a commit that this thread waited for.
+
+    Args:
+        wakes: whether bots and mailer may have something to do.
+    """
+    if _first_write.get() is not None:
         _first_write.set(None)
         _has_written.set(True)
+    for do in after:
+        do()
     if wakes:
         committed.set()
 
@@ -455,6 +502,11 @@ def first_write(do: Callable[[Session], None] | None) -> None:
     _has_written.set(False)
 
 
+def pending_first_write() -> Callable[[Session], None] | None:
+    """Return what the next transaction of this thread begins with."""
+    return _first_write.get()
+
+
 def has_written() -> bool:
     """Whether that transaction was committed."""
     return _has_written.get()
@@ -466,6 +518,11 @@ _may_have_changed: ContextVar[bool] = ContextVar("may_have_changed", default=Fal
 def may_have_changed() -> bool:
     """Whether this thread has begun a COMMIT since `begin_request`; one that failed may have been carried out."""
     return _may_have_changed.get()
+
+
+def note_commit() -> None:
+    """Note that this thread has begun a COMMIT, or waits for one that has begun."""
+    _may_have_changed.set(True)
 
 
 def begin_request() -> None:
@@ -497,6 +554,12 @@ def reading(*, join: bool = False) -> Iterator[Session]:
                 yield session
             finally:
                 _open_reading.reset(before)
+
+
+def opened_for_writing() -> tuple[Connection, Session]:
+    """Return a connection whose transactions write, and a session on it; the caller begins and ends these."""
+    connection = db.engine.connect().execution_options(writes=True)
+    return connection, _session_on(connection)
 
 
 def _session_on(connection: Connection) -> Session:

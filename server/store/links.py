@@ -7,7 +7,9 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -263,6 +265,30 @@ def owner(session: Session, text: str, now: datetime) -> tuple[Person, str] | No
     return (found[0], found[1]) if found else None
 
 
+@dataclass(frozen=True, slots=True)
+class KnownSeat:
+    """What a seat's link has opened in this process; whether it still does is checked under the lock."""
+
+    link_id: int
+    person_id: int
+    game_id: str
+    seat: int
+
+
+_known: OrderedDict[str, KnownSeat] = OrderedDict()
+MOST_KNOWN = 8192
+
+
+def known_seat(text: str) -> KnownSeat | None:
+    """Return the seat that this token opened when it was last looked up in this process, or None."""
+    return _known.get(_digest(text))
+
+
+def forget() -> None:
+    """Forget which seats were opened: for another database."""
+    _known.clear()
+
+
 def seat_access(
     session: Session, text: str, now: datetime, purpose: LinkPurpose = LinkPurpose.SEAT
 ) -> SeatAccess | None:
@@ -278,6 +304,11 @@ def seat_access(
     if found is None:
         return None
     link, game, seat, seat.person = statements.split(found, LinkRow, GameRow, SeatRow, PersonRow)
+    if purpose == LinkPurpose.SEAT:
+        _known[link.digest] = KnownSeat(link.id, link.person_id, game.id, seat.seat)
+        if len(_known) > MOST_KNOWN:
+            with suppress(KeyError):  # another thread has emptied it
+                _known.popitem(last=False)
     return SeatAccess(link, game, seat)
 
 

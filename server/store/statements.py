@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from itertools import islice
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
+    String,
     and_,
+    any_,
     bindparam,
     case,
     delete,
@@ -242,7 +245,10 @@ R = TypeVar("R", GameRow, SeatRow, TurnRow, OrderRow)
 
 def copied(row: R) -> R:
     """Return a copy of a row; `copy.copy` takes three times as long."""
-    return type(row)(*(getattr(row, name) for name in row.__slots__))
+    return type(row)(*_VALUES[type(row)](row))
+
+
+_VALUES = {kind: attrgetter(*kind.__slots__) for kind in (GameRow, SeatRow, TurnRow, OrderRow)}
 
 
 # ---- the statements ----
@@ -325,6 +331,13 @@ LIVE_LINKS = Prepared(
 
 LOCK = Prepared(select(game.id).where(game.id == bindparam("game")).with_for_update())
 LOCK_IF_FREE = Prepared(select(game.id).where(game.id == bindparam("game")).with_for_update(skip_locked=True))
+LOCK_FREE = Prepared(
+    select(game.id)
+    .where(game.id == any_(bindparam("games", type_=postgresql.ARRAY(String))))
+    .order_by(game.id)
+    .with_for_update(skip_locked=True)
+)
+"""Of PostgreSQL: those of several games that no other transaction holds."""
 
 # Load
 

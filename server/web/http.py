@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -30,7 +31,7 @@ from werkzeug.wrappers import Response
 from byzanz.moves import RulesError
 from server import i18n
 from server.accounts import login
-from server.config import ConfigError, Settings, zones
+from server.config import ConfigError, Settings
 from server.errors import InvalidLines, Refused
 from server.i18n import N_
 from server.i18n.characters import isolated
@@ -134,8 +135,18 @@ def address() -> Address | None:
 
 
 def networks() -> tuple[str, ...]:
-    """Return the networks of this request's visitor, the smallest first; requests without an address share one."""
-    found = address()
+    """Return the networks of this request's visitor, as `networks_of` does."""
+    return networks_of(flask.request.environ)
+
+
+def networks_of(environ: WSGIEnvironment) -> tuple[str, ...]:
+    """Return the networks of a request's visitor, the smallest first; requests without an address share one."""
+    return _networks(environ.get("REMOTE_ADDR", ""))
+
+
+@lru_cache(4096)
+def _networks(text: str) -> tuple[str, ...]:
+    found = parse(text)
     return around(found) if found is not None else ("no address",)
 
 
@@ -192,13 +203,16 @@ def _is_reading() -> bool:
     return request.method in ("GET", "HEAD", "OPTIONS")
 
 
+MOST_REQUESTS, ALL_REQUESTS = "2400/minute", "all"
+MOST_CHANGES, ALL_CHANGES = "600/minute", "changes"
+"""Limits of all that a visitor asks of this process, and the scopes in which they count."""
 limiter = Limiter(
     _smallest,
     storage_uri="memory://",
     default_limits=["600/minute"],
     application_limits=[
-        ApplicationLimit("2400/minute", _largest, scope="all"),
-        ApplicationLimit("600/minute", _largest, exempt_when=_is_reading, scope="changes"),
+        ApplicationLimit(MOST_REQUESTS, _largest, scope=ALL_REQUESTS),
+        ApplicationLimit(MOST_CHANGES, _largest, exempt_when=_is_reading, scope=ALL_CHANGES),
     ],
 )
 """Limits what one visitor may ask of this process: all addresses of a /64 of IPv6 are one visitor, and so are, for all
@@ -276,7 +290,7 @@ def format_moment(at: datetime, zone: str = "UTC", now: datetime | None = None) 
     Args:
         now: for a line that is read at once: no zone, and no date within six days.
     """
-    local = at.astimezone(zones.get(zone))
+    local = at.astimezone(i18n.zone(zone))
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
     soon = now is not None and abs(at - now) < timedelta(days=6)

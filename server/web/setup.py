@@ -16,10 +16,11 @@ from server.config import settings
 from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken, on_hold
-from server.store import engine, networks, processes
+from server.store import engine, networks, operations
 from server.web import assets, http, locale, plain_games, profiles, submissions, templating
 from server.web.account import account, feeds, unsubscribe
 from server.web.api import games as api
+from server.web.api import quick
 from server.web.game import pages, verify
 from server.web.http import (
     RETRY_AFTER,
@@ -34,7 +35,7 @@ from server.web.http import (
     sentence_if_unsure,
     zone_name,
 )
-from server.web.lobby import home, new_game, open_tables, visitors
+from server.web.lobby import home, new_game, open_tables
 from server.web.lobby import invitations as lobby_invitations
 from server.web.moderation import game
 from server.web.seat import leave, orders, turn
@@ -45,7 +46,6 @@ BLUEPRINTS = (
     lobby_invitations.blueprint,
     open_tables.blueprint,
     home.blueprint,
-    visitors.blueprint,
     locale.blueprint,
     account.blueprint,
     unsubscribe.blueprint,
@@ -125,27 +125,38 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Broken, _broken)
     for kind in engine.UNAVAILABLE:
         app.register_error_handler(kind, _unavailable)
-    app.register_error_handler(processes.WrongClock, _wrong_clock)
+    app.register_error_handler(operations.WrongClock, _wrong_clock)
     app.register_error_handler(Exception, _internal_error)
     app.log_exception = _log_exception  # type: ignore[method-assign]
+    secure = app.config["BYZANZ"].base_url.startswith("https:")
+    quick.init_app(app, [*_HEADERS.items(), _UNLISTED, _NOT_KEPT, *([_HTTPS_ONLY] if secure else [])])
+
+
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Referrer-Policy": "same-origin",  # not no-referrer: over HTTPS the CSRF check needs the referrer
+    "X-Content-Type-Options": "nosniff",
+}
+"""Of every response."""
+_UNLISTED = ("X-Robots-Tag", "noindex")
+_NOT_KEPT = ("Cache-Control", "no-store")
+_HTTPS_ONLY = ("Strict-Transport-Security", "max-age=31536000")
 
 
 def _security_headers(response: Response) -> Response:
-    response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-    # Not no-referrer: over HTTPS the CSRF check needs the referrer.
-    response.headers.setdefault("Referrer-Policy", "same-origin")
-    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
     if response.mimetype == "text/html":  # to others they mean nothing
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
     if flask.request.endpoint not in home.INDEXED:
-        response.headers.setdefault("X-Robots-Tag", "noindex")
+        response.headers.setdefault(*_UNLISTED)
     if response.status_code in RETRY_AFTER:
         response.headers.setdefault("Retry-After", str(retry_after(response.status_code)))
     if flask.request.endpoint != "static":
-        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers.setdefault(*_NOT_KEPT)
     if flask.request.is_secure:
-        response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+        response.headers.setdefault(*_HTTPS_ONLY)
     return response
 
 
@@ -213,12 +224,12 @@ def _internal_error(error: Exception) -> tuple[str, int]:
 def _check_clock() -> None:
     if flask.request.endpoint in WITHOUT_CLOCK:
         return
-    processes.compare_if_due()
-    if processes.clock_off():
-        raise processes.WrongClock
+    operations.compare_if_due()
+    if operations.clock_off():
+        raise operations.WrongClock
 
 
-def _wrong_clock(_error: processes.WrongClock) -> tuple[str, int]:
+def _wrong_clock(_error: operations.WrongClock) -> tuple[str, int]:
     return error_page(503, gettext("Not available right now"), gettext(WRONG_CLOCK))
 
 

@@ -25,7 +25,6 @@ from werkzeug.routing import BuildError, Map
 
 from byzanz import record
 from server import i18n
-from server.config import zones
 from server.i18n.characters import Name, isolate_in_text, without_isolates
 from server.mail.text import as_text
 from server.play import history, names
@@ -36,7 +35,7 @@ from server.store.statements import GameRow, SeatRow
 
 def init_filters(app: Flask) -> None:
     """Register the filters."""
-    app.jinja_env.globals["zone_of"] = zones.zone_of
+    app.jinja_env.globals["zone_of"] = i18n.zone_of
     app.jinja_env.filters |= {
         "as_text": as_text,
         "listed": listed,
@@ -124,7 +123,7 @@ def day(at: datetime, zone: str, now: datetime | None = None) -> str:
     Args:
         now: leave out the year of days that are near: `18 Nov`.
     """
-    local = at.astimezone(zones.get(zone))
+    local = at.astimezone(i18n.zone(zone))
     near = now is not None and abs(at - now) < i18n.SAME_YEAR
     form = i18n.day_format() if near else f"{i18n.day_format()} y"
     return str(format_date(local, form, rebase=False))
@@ -147,7 +146,7 @@ def percent(value: int) -> str:
 
 def days_of(span: Span, zone: str) -> tuple[date, date]:
     """Return the first and the last day that a span touches."""
-    here = zones.get(zone)
+    here = i18n.zone(zone)
     return span[0].astimezone(here).date(), (span[1] - timedelta(seconds=1)).astimezone(here).date()
 
 
@@ -163,7 +162,8 @@ _where: ContextVar[Where | None] = ContextVar("where", default=None)
 
 def _current_where() -> Where:
     request = flask.request._get_current_object() if flask.has_request_context() else None  # type: ignore[attr-defined]
-    return i18n.DOMAIN.get_translations(), request.script_root if request else ""  # an email draws no addresses
+    root = request.script_root if request else ""  # an email draws no addresses
+    return i18n.DOMAIN.get_translations(), root
 
 
 def init_once(app: Flask) -> None:
@@ -191,9 +191,8 @@ def init_addresses(app: Flask) -> None:
 
     def url_for(endpoint: str, **values: Any) -> str:
         path = _path(app.url_map, endpoint, *values)
-        if path is None or not all(type(value) is str and _PLAIN.fullmatch(value) for value in values.values()):
-            return theirs(endpoint, **values)
-        return flask.request.script_root + path % values
+        plain = path is not None and all(type(it) is str and _PLAIN.fullmatch(it) for it in values.values())
+        return flask.request.script_root + path % values if path and plain else theirs(endpoint, **values)
 
     app.jinja_env.globals["url_for"] = url_for
 
@@ -243,7 +242,7 @@ class PageTemplate(Template):
     def from_code(cls, *given: Any, **named: Any) -> Template:
         """Return the template of compiled code, which escapes with less ado."""
         made = super().from_code(*given, **named)
-        made.root_render_func.__globals__["escape"] = _escaped  # type: ignore[attr-defined]
+        made.root_render_func.__globals__["escape"] = _escaped
         return made
 
     def render(self, *args: Any, **kwargs: Any) -> str:

@@ -25,9 +25,9 @@ from server.config import settings
 from server.i18n import N_
 from server.mail import deliverability
 from server.mail.outgoing import digest, smtp, view
+from server.mail.outgoing.letters import Talk
 from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import Message
-from server.mail.outgoing.talk import Talk
 from server.mail.outgoing.view import MailLinks
 from server.mail.text import as_text, one_line, wrapped
 from server.play import names
@@ -37,9 +37,9 @@ from server.store.mail_kinds import Content, Reader
 from server.store.models import LinkPurpose
 
 # ---- the blocks of which emails consist ----
-# A template lists them, as `mail.p(…)`, and is rendered once; each block is laid out in HTML and as text. One that a form
-# does not show is empty there. In text, paragraphs stand between blank lines; `compose` takes out those too many and
-# breaks long lines.
+# A template lists them, as `mail.p(…)`, and is rendered once; each block is laid out in HTML and as text, and one that
+# a form does not show is empty there. In text, paragraphs stand between blank lines; `compose` takes out those too many
+# and breaks long lines.
 
 Caller = Callable[[], str]
 """What stands within a block, as templates give it: where several sentences make one block, its lines."""
@@ -49,7 +49,12 @@ class HtmlBlocks:
     """The blocks in HTML, by the names that templates call."""
 
     def opening(
-        self, over: str, heading: object, reply: object = None, text: object = "", caller: Caller | None = None
+        self,
+        over: str,
+        heading: object,
+        reply: object = None,
+        text: object = "",
+        caller: Caller | None = None,
     ) -> str:
         """Return what stands above an email about a game, and its first paragraph."""
         return f"{_above(over, reply)}<h1>{escape(heading)}</h1>\n{self.lead(text, caller)}"
@@ -149,7 +154,8 @@ class HtmlBlocks:
     def facts(self, rows: Sequence[tuple[str, object]]) -> str:
         """Return labels and what they say."""
         drawn = (
-            f'<tr><th scope="row">{escape(label)}: </th><td>{escape(fact)}</td></tr>\n' for label, fact in rows
+            f'<tr><th scope="row">{escape(label)}: </th><td>{escape(fact)}</td></tr>\n'
+            for label, fact in rows
         )
         table = '<table class="facts" width="100%" cellspacing="0" cellpadding="0">'
         return f"{table}\n{''.join(drawn)}\n</table>\n"

@@ -28,7 +28,7 @@ from server.lobby import rematch
 from server.play import history, positions, standing_orders, turns
 from server.play.game import Table, load
 from server.play.positions import Broken, Position, on_hold
-from server.store import engine, links, processes
+from server.store import engine, links, operations
 from server.store.models import GameStatus
 from server.store.statements import GameRow
 from server.validation import excerpt
@@ -44,6 +44,8 @@ Token = Annotated[
 GameId = Annotated[str, Field(pattern=f"^{GAME_ID}$", description="The ID of a game.")]
 OrderId = Annotated[str, Field(pattern=f"^{ORDER_ID}$", description="The `id` of an order.")]
 RequestId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,64}$")]
+REFUSAL = "byzanz.refusal"
+"""Where a request keeps why `quick` could not play its move."""
 B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
 MESSAGES = {
@@ -151,7 +153,10 @@ def move(token: Token) -> tuple[dict[str, Any], int]:
         access = opened_seat(session, token)
     body = body_of(MoveRequest)
     game_id, number = access.game.id, access.seat.seat
+    refusal = flask.request.environ.get(REFUSAL)
     try:
+        if refusal is not None:
+            raise refusal
         receipt = play.submit(
             game_id,
             number,
@@ -570,11 +575,11 @@ for _kind in engine.UNAVAILABLE:
     blueprint.register_error_handler(_kind, _unavailable)
 
 
-def _wrong_clock(_error_of_ours: processes.WrongClock) -> tuple[dict[str, Any], int]:
+def _wrong_clock(_error_of_ours: operations.WrongClock) -> tuple[dict[str, Any], int]:
     return _error(503, "unavailable", gettext(http.WRONG_CLOCK))
 
 
-blueprint.register_error_handler(processes.WrongClock, _wrong_clock)
+blueprint.register_error_handler(operations.WrongClock, _wrong_clock)
 
 
 def no_such_call() -> Response | None:

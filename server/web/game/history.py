@@ -21,7 +21,6 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
 from server.community import talk
 from server.community.talk import Said
-from server.config import zones
 from server.errors import BadRequest
 from server.play import history, names, positions, standing_orders
 from server.play.game import Table
@@ -122,7 +121,7 @@ def _line(
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
     whose = former.get(entry.seq, frozenset())
     return HistoryLine(
-        entry, at, short(at, zone), None if record.table_act(entry) else voided, followed, whose
+        entry, at, short(at, zone), None if record.table_act(entry) else voided, tuple(followed), whose
     )
 
 
@@ -133,7 +132,7 @@ def short(at: datetime, zone: str) -> str:
 
 @lru_cache(8192)
 def _short(at: datetime, zone: str, _language: str, _today: date) -> str:
-    local = at.astimezone(zones.get(zone))
+    local = at.astimezone(i18n.zone(zone))
     text: str = format_datetime(local, f"{i18n.day_format(local)}, HH:mm", rebase=False)
     return text
 
