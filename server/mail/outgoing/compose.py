@@ -392,9 +392,10 @@ class Blocks:
 
     def read(self, rendered: str, form: int) -> Markup:
         """Return what a template has written, with the blocks in one of the forms in place of their marks."""
-        while self._mark in rendered:  # a drawing may consist of blocks
-            rendered = self._marked.sub(lambda mark: self._found[int(mark[1])][form], str(rendered))
-        return Markup(rendered)  # noqa: S704 - a template and the blocks have escaped it
+        text, replaced = str(rendered), 1
+        while replaced:  # a drawing may consist of blocks
+            text, replaced = self._marked.subn(lambda mark: self._found[int(mark[1])][form], text)
+        return Markup(text)  # noqa: S704 - a template and the blocks have escaped it
 
 
 # ---- the email ----

@@ -23,7 +23,7 @@ from server.web.game import history
 from tests.conftest import NOW, Table
 from tests.support.databases import settings
 from tests.support.game_data import SEATS
-from tests.support.games import play_on, position, url
+from tests.support.games import play_on, position, submit, url
 from tests.support.mails import compose_again, one_database
 from tests.support.pages import without_ids
 
@@ -66,9 +66,8 @@ def _kept(app: Flask) -> set[tuple[str, str]]:
                 continue
             macro = call.args[0]
             if isinstance(macro, nodes.Getattr) and isinstance(macro.node, nodes.Name):
-                found.add(
-                    (imported[macro.node.name] if macro.node.name != "part" else "/mail.html", macro.attr)
-                )
+                alias = macro.node.name if macro.node.name != "part" else "mail"
+                found.add((imported.get(alias, f"/{alias}.html"), macro.attr))
             elif isinstance(macro, nodes.Name):
                 found.add((imported.get(macro.name, name), macro.name))
     return found
@@ -128,7 +127,9 @@ def nothing() -> None:
 @change
 def a_move() -> None:
     """Somebody moves."""
-    play_on("g1", 1)
+    now = position("g1")
+    seat = min(now.awaited)
+    submit("g1", seat, str(now.rules.moves(now.state, seat)[0]))
 
 
 @change
@@ -162,9 +163,11 @@ def a_former_player() -> None:
 
 
 def _set(model: type[Game | Seat | Person], **values: object) -> None:
-    where = Seat.seat == 1 if model is Seat else True
+    where = {Game: Game.id == "g1", Seat: (Seat.game_id == "g1") & (Seat.seat == 1), Person: Person.id > 0}[
+        model
+    ]
     with engine.transaction() as session:
-        session.execute(update(model).where(where).values(**values))  # type: ignore[arg-type]
+        session.execute(update(model).where(where).values(**values))
 
 
 @one_database
