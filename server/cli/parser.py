@@ -111,7 +111,7 @@ def _server_message(error: Exception) -> str | None:
     from server.errors import Refused
     from server.play.positions import Broken
     from server.store.migrate import error_line
-    from server.store.processes import WrongClock
+    from server.store.operations import WrongClock
 
     if isinstance(error, (ConfigError, Refused, Broken, WrongClock)):
         return str(error)
@@ -141,14 +141,14 @@ def app_context() -> Iterator[None]:
     # Imported here, so that commands about files start quickly.
     with loading():
         from server import create_app
-        from server.store import engine, migrate, processes, totals
+        from server.store import engine, migrate, operations
 
         app = create_app()
     with app.app_context():
         try:
             migrate.check()
-            processes.check_clock()
+            operations.check_clock()
             yield
-            totals.store()
+            operations.store_figures()
         finally:
             engine.db.engine.dispose()

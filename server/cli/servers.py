@@ -95,13 +95,13 @@ def _taken(sender: str | None, recipient: str | None) -> int:
     """Process the mail on standard input and return the reply code, one of `lmtp.ANSWERS`."""
     from server.mail.incoming import reply
     from server.ops import mail_checks
-    from server.store import engine, migrate, processes
+    from server.store import engine, migrate, operations
 
     app = _app()
     with app.app_context():
         try:
             migrate.check()
-            processes.check_clock()
+            operations.check_clock()
             mail_checks.forget(app.config["BYZANZ"])
             return _accept(app, sys.stdin.buffer.read(reply.LARGEST_MAIL + 1), sender, recipient)
         finally:

@@ -7,7 +7,7 @@ the difference. This is the only module that writes the log (docs/formats.md §2
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime
 from functools import partial
@@ -21,10 +21,10 @@ from byzanz import record
 from byzanz.record import Cause
 from server.errors import NoSuchGame
 from server.play.events import Event
-from server.store import people, statements, totals
+from server.store import operations, people, statements
 from server.store.engine import after_commit, connection_of, stamp
 from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
-from server.store.prepared import Prepared
+from server.store.prepared import Prepared, pipeline
 from server.store.statements import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
 
 
@@ -58,11 +58,14 @@ class Table:
         self._entries: list[dict[str, Any]] = []
         self._events: list[Event] = []
 
-    def load_seats(self, now: datetime) -> None:
-        """Load the seats with their people, open turns and absences."""
+    def add_seats(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add the seats with their people, open turns and absences.
+
+        Args:
+            rows: what `statements.LOAD_SEATS` returns.
+        """
         own, person, asked = len(statements.SEAT), len(statements.PERSON), len(statements.TURN)
-        connection = connection_of(self.session)
-        for found in statements.LOAD_SEATS.all(connection, {"game": self.game.id, "now": now}):
+        for found in rows:
             number = found[1]
             if not self.seats or self.seats[-1].seat != number:
                 seat = SeatRow(*found[:own])
@@ -77,7 +80,15 @@ class Table:
     def load_orders(self, seat: int = -1, after: int = 0) -> None:
         """Load the standing and suspended orders, and those of one seat that have ended after an entry."""
         run, values = connection_of(self.session), {"game": self.game.id, "seat": seat, "after": after}
-        self.orders = [OrderRow(*row) for row in statements.LOAD_ORDERS.all(run, values)]
+        self.add_orders(statements.LOAD_ORDERS.all(run, values))
+
+    def add_orders(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add standing orders.
+
+        Args:
+            rows: what `statements.LOAD_ORDERS` returns.
+        """
+        self.orders = [OrderRow(*row) for row in rows]
 
     def remember(self) -> None:
         """Remember the rows of a locked game as they are now; `put` writes what differs from them."""
@@ -168,11 +179,19 @@ class Table:
 
     def put(self) -> None:
         """Store what has changed since `remember`, once: entries, then the rows that they change, then what is told."""
-        run, game = connection_of(self.session), {"game": self.game.id}
+        run = connection_of(self.session)
+        with pipeline(run):
+            self._put_rows(run)
+        causes = [f"entries:{entry['by']}" for entry in self._entries]
+        after_commit(self.session, partial(operations.count_each_figure, causes))
+        told, self._entries, self._events = self._events, [], []
+        if told:
+            hand_over(self, told)
+
+    def _put_rows(self, run: Connection) -> None:
+        game = {"game": self.game.id}
         if self._entries:
             statements.ADD_ENTRIES.run(run, self._entries)
-            causes = [f"entries:{entry['by']}" for entry in self._entries]
-            after_commit(self.session, partial(totals.count_each, causes))
         if self.game != self._game:
             _change(run, statements.CHANGE_GAME, [(game, self.game, self._game)], CHANGED_BY_PLAY["game"])
         self._put_snapshot(run)
@@ -189,9 +208,6 @@ class Table:
             if order != self._orders[order.id]
         ]
         _change(run, statements.CHANGE_ORDERS, orders, CHANGED_BY_PLAY["order"])
-        told, self._entries, self._events = self._events, [], []
-        if told:
-            hand_over(self, told)
 
     def _put_snapshot(self, run: Connection) -> None:
         game, head = self.game.id, self.game.head
@@ -288,22 +304,32 @@ def load(
     link_id: int | None = None,
     seat: int | None = None,
     request_id: str | None = None,
+    orders: bool = False,
 ) -> Table:
-    """Load a game to read it, without its orders; `running.in_hand` locks and changes one.
+    """Load a game to read it; `running.in_hand` locks and changes one.
 
     Args:
         link_id: find out whose link this is.
         seat: find out what this seat has played with `request_id`.
+        orders: with the standing and suspended orders.
 
     Raises:
         NoSuchGame: no game has this id.
     """
+    run = connection_of(session)
     values = {"game": game_id, "link": link_id, "seat": seat, "request": request_id}
-    found = statements.LOAD_GAME.first(connection_of(session), values)
-    if found is None:
+    with pipeline(run):
+        found = statements.LOAD_GAME.ask(run, values)
+        seats = statements.LOAD_SEATS.ask(run, {"game": game_id, "now": now})
+        if orders:
+            standing = statements.LOAD_ORDERS.ask(run, {"game": game_id, "seat": -1, "after": 0})
+    rows = found()
+    if not rows:
         raise NoSuchGame("There is no game with this ID. Check the link.")
-    table = Table(session, found)
-    table.load_seats(now)
+    table = Table(session, rows[0])
+    table.add_seats(seats())
+    if orders:
+        table.add_orders(standing())
     return table
 
 

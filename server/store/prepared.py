@@ -6,7 +6,8 @@ a move. Nothing but `store.statements` and `community.talk` uses this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,10 +67,20 @@ class Prepared:
 
     def all(self, connection: Connection, values: Values) -> list[Sequence[Any]]:
         """Run a query and return its rows."""
+        return self.ask(connection, values)()
+
+    def ask(self, connection: Connection, values: Values) -> Callable[[], list[Sequence[Any]]]:
+        """Run a query, whose rows the returned function fetches; in a `pipeline`, call it after that."""
         compiled = self._for(connection, ())
         with driver_errors(connection.dialect, compiled.sql):
-            rows = _send(connection, compiled.sql, compiled.parameters(values), "execute").fetchall()
-        return [compiled.converted(row) for row in rows] if compiled.results else rows
+            cursor = _send(connection, compiled.sql, compiled.parameters(values), "execute")
+
+        def rows() -> list[Sequence[Any]]:
+            with driver_errors(connection.dialect, compiled.sql):
+                found = cursor.fetchall()
+            return [compiled.converted(row) for row in found] if compiled.results else found
+
+        return rows
 
     def first(self, connection: Connection, values: Values) -> Sequence[Any] | None:
         """Run a query and return its first row, or None."""
@@ -111,6 +122,20 @@ class Prepared:
             {name: convert for name, convert in converts.items() if convert is not None},
             tuple((place, convert) for place, convert in results if convert is not None),
         )
+
+
+@contextmanager
+def pipeline(connection: Connection) -> Iterator[None]:
+    """Send the statements of the block without waiting for each answer, which a network or another process delays.
+
+    An error of one of them is raised at the end of the block. SQLite, which answers within the call, has no pipeline.
+    """
+    if connection.dialect.name == "sqlite":
+        yield
+        return
+    raw: Any = connection.connection.dbapi_connection
+    with driver_errors(connection.dialect), raw.pipeline():
+        yield
 
 
 def _send(connection: Connection, sql: str, parameters: Any, method: str) -> Any:

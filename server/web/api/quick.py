@@ -17,8 +17,7 @@ import limits
 from flask import Flask
 
 from server import play
-from server.ops.metrics import ROUTE
-from server.store import engine, links, networks, people, processes
+from server.store import engine, links, networks, operations, people
 from server.web import http
 from server.web.api import schema
 from server.web.api.games import REFUSAL, MoveRequest
@@ -42,7 +41,7 @@ def init_app(app: Flask, headers: Iterable[tuple[str, str]]) -> None:
         receipt = _played(app, environ) if environ["REQUEST_METHOD"] == "POST" else None
         if receipt is None:
             return on(environ, start_response)
-        environ[ROUTE] = RULE
+        environ[http.ROUTE] = RULE
         body = b'{"seq":%d}\n' % receipt.seq
         start_response(_STATUS[receipt.repeated], [*given, ("Content-Length", str(len(body)))])
         return [body]
@@ -59,8 +58,8 @@ def _played(app: Flask, environ: WSGIEnvironment) -> play.Receipt | None:
     if known is None or body is None:
         return None
     with app.app_context():
-        processes.compare_if_due()
-        if processes.clock_off() or not _is_within_limits(environ):
+        operations.compare_if_due()
+        if operations.clock_off() or not _is_within_limits(environ):
             return None
         engine.begin_request()
         networks.begin(http.networks_of(environ))

@@ -29,7 +29,7 @@ from server import create_app
 from server.cli import main
 from server.config.home import create_key
 from server.ops import doctor, logs, serve
-from server.store import engine, totals
+from server.store import engine, operations
 from server.store.models import Mail, ModeratorAction, Person
 from tests.conftest import NOW, Table
 from tests.support.databases import copied, settings
@@ -143,7 +143,7 @@ def imported(*words: str) -> set[str]:
         (["play", "--help"], {"server.cli.admin", "server.cli.records"}),
         (["completion"], {"server.config", "server.validation"}),
     ],
-    ids=str,
+    ids=["help", "version", "serve", "play", "completion"],
 )
 def test_help_and_completion_import_nothing_that_they_do_not_need(words: list[str], also: set[str]) -> None:
     assert imported(*words) & (HEAVY | also) == set()
@@ -743,7 +743,7 @@ def test_what_a_command_counts_is_stored(on_database: Run) -> None:
     words = ["new", "byzanz", "--player", "ann@example.org", "--bot", "greedy", "--bot", "greedy", "--start"]
     assert on_database(*words)[0] == 0
     with engine.reading() as session:
-        assert totals.stored(session)["entries:chance"] == 1
+        assert operations.stored_figures(session)["entries:chance"] == 1
 
 
 @contextmanager

@@ -169,7 +169,9 @@ def test_a_server_whose_database_is_locked_keeps_all_mail_waiting_and_goes_on(
 @pytest.mark.parametrize(
     "error", [MemoryError(), RuntimeError("can't start new thread"), OSError(28, "full")]
 )
-@pytest.mark.parametrize("place", ["server.mail.incoming.lmtp._accept", "server.store.totals.store"])
+@pytest.mark.parametrize(
+    "place", ["server.mail.incoming.lmtp._accept", "server.store.operations.store_figures"]
+)
 def test_whatever_fails_here_is_a_temporary_failure(
     app: Flask, table: Begin, monkeypatch: pytest.MonkeyPatch, place: str, error: Exception
 ) -> None:
