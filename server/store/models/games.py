@@ -31,8 +31,8 @@ class GameStatus(StrEnum):
 
 
 _OVER = f"status = '{GameStatus.OVER}'"
-GOING_ON = f"status IN ('{GameStatus.ASKED}', '{GameStatus.INVITING}', '{GameStatus.RUNNING}') AND quarantine IS NULL"
-"""The games that wait for players or run, and are not on hold; written out, so that a query finds its index."""
+GOING_ON = f"status NOT IN ('{GameStatus.OVER}', '{GameStatus.CANCELLED}') AND quarantine IS NULL"
+"""The games that wait for players or run, and are not on hold; written so that a query finds the index of these."""
 
 
 class Game(Base):
@@ -47,7 +47,7 @@ class Game(Base):
         # Which rules are in use, without a look at each game.
         Index(
             "ix_game_rules",
-            *("slug", "rules"),
+            *("slug", "rules", "id"),
             sqlite_where=text(GOING_ON),
             postgresql_where=text(GOING_ON),
         ),
