@@ -12,13 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import flask_migrate
 import sqlalchemy as sa
 from flask import Flask
 
 from server import create_app
 from server.config import Settings
 from server.store import engine
+from server.store import migrate as migrations
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """The folder for most test databases: in memory if possible, because these tests do not depend on a disk."""
@@ -49,7 +49,7 @@ def settings(database_url: str, **more: object) -> Settings:
 def migrate(url: str) -> None:
     """Create all tables in an empty database."""
     with create_app(settings(url)).app_context():
-        flask_migrate.upgrade()
+        migrations.upgrade()
         if engine.db.engine.dialect.name == "sqlite":
             with engine.db.engine.connect() as connection:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")  # the file alone is copied
