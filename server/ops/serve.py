@@ -38,7 +38,7 @@ from server.store import engine, migrate
 REQUEST_SECONDS = 30.0
 """A request must arrive, and its answer must be taken, within this long, however steadily it drips."""
 MOST_CONNECTIONS = 800
-"""Connections that `serve` keeps open at once; a process may usually open 1,024 files."""
+"""Connections that a process keeps open at once; it may usually open 1,024 files."""
 
 
 class Channel(HTTPChannel):
@@ -94,10 +94,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
 # ---- servers ----
 
 LOGGER = logging.getLogger(__name__)
-THREADS = 64
-"""Requests that `serve` answers at once: more than one game can keep waiting (`engine.LONGEST_QUEUE`)."""
-WEB_THREADS = 128
-"""Requests that each process of `web` answers at once: more than the half-sent ones that could fill it."""
+THREADS = 300
+"""Requests that `serve` answers at once: 200 that are kept open leave enough for pages."""
+WEB_THREADS = 400
+"""Requests that each process of `web` answers at once: 200 that are kept open, or 300 half-sent ones, leave enough."""
 SCHEDULER = "scheduler"
 """The role of `serve` and `scheduler`, which one process on an SQLite file has."""
 LISTEN_REMEDIES = {
@@ -134,6 +134,18 @@ def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str
     Args:
         greeting: printed when requests are answered.
     """
+    server = waitress_on(app, listener)
+    scheduler.start()
+    try:
+        print(greeting, flush=True)
+        server.run()  # ends at SystemExit and KeyboardInterrupt, after pending requests
+    finally:
+        server.close()
+        scheduler.stop()
+
+
+def waitress_on(app: Callable[..., Any], listener: socket.socket) -> Any:
+    """Return the web server of `serve`, which `run()` starts."""
     server: Any = create_server(
         app,
         sockets=[listener],
@@ -146,13 +158,7 @@ def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str
         clear_untrusted_proxy_headers=False,
     )
     server.channel_class = Channel
-    scheduler.start()
-    try:
-        print(greeting, flush=True)
-        server.run()  # ends at SystemExit and KeyboardInterrupt, after pending requests
-    finally:
-        server.close()
-        scheduler.stop()
+    return server
 
 
 def web(app: Flask, host: str, port: int, workers: int) -> None:
@@ -165,12 +171,12 @@ def web(app: Flask, host: str, port: int, workers: int) -> None:
     listening(host, port).close()  # reports an unusable address in one line
     with app.app_context():
         engine.db.engine.dispose()  # processes must not share a connection
-    _load(app)
+    load(app)
     print(f"Byzanz is listening on http://{host}:{port} with {workers} processes.", flush=True)
     GunicornServer(app, options(host, port, workers)).run()
 
 
-def _load(app: Flask) -> None:
+def load(app: Flask) -> None:
     """Load what each process would load for its first pages, so that all share it."""
     for name in app.jinja_env.list_templates(
         filter_func=lambda name: not name.startswith("mail/") and name[-4:] != ".css"
@@ -194,6 +200,7 @@ def options(host: str, port: int, workers: int) -> dict[str, object]:
         "workers": workers,
         "worker_class": Worker,
         "threads": WEB_THREADS,
+        "worker_connections": MOST_CONNECTIONS,
         "loglevel": "warning",
         "logger_class": _GunicornLog,
         "control_socket_disable": True,
@@ -218,7 +225,7 @@ def _stop_heartbeat(_server: Any, worker: Any) -> None:
 class GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
     """The gunicorn application: its processes are forked with ours in memory."""
 
-    def __init__(self, app: Flask, options: dict[str, object]) -> None:
+    def __init__(self, app: Callable[..., Any], options: dict[str, object]) -> None:
         self._app = app
         self._options = options
         super().__init__()
@@ -228,7 +235,7 @@ class GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries
         for name, value in self._options.items():
             self.cfg.set(name, value)
 
-    def load(self) -> Flask:
+    def load(self) -> Callable[..., Any]:
         """Return the application."""
         return self._app
 
