@@ -27,6 +27,7 @@ class Size:
         moves: of each client in each round, at most 110: every game is longer.
         postgres_moves: the same on PostgreSQL.
         pages: opened by each client in each round.
+        page_moves: in each of the games whose pages are opened after each move, in each round.
         commits: of the yardstick that only commits, in each round.
         lengths: entries of a log at which moves and pages are measured.
         repeats: of a move and of a page at each length in each round.
@@ -42,8 +43,9 @@ class Size:
     moves: int = 100
     postgres_moves: int = 60
     pages: int = 60
+    page_moves: int = 40
     commits: int = 400
-    lengths: tuple[int, ...] = (50, 100, 500, 2_000)
+    lengths: tuple[int, ...] = (50, 100, 500, 5_000)
     repeats: int = 60
     mails: int = 40
     games: int = 1_000_000
@@ -58,6 +60,7 @@ QUICK = Size(
     moves=10,
     postgres_moves=10,
     pages=5,
+    page_moves=5,
     commits=50,
     repeats=5,
     mails=4,
