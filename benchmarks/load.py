@@ -28,7 +28,7 @@ from server.lobby import create
 from server.mail.outgoing.smtp import Message, Transport
 from server.play import positions, running
 from server.scheduler import jobs, loop
-from server.store import engine, links, migrate, people, processes, totals
+from server.store import engine, links, migrate, operations, people
 from server.store.mail_kinds import MailKind
 from server.store.models import Entry, Game, Heartbeat, LinkPurpose, Mail, Person, Seat, Turn
 from server.validation import Guest
@@ -207,7 +207,7 @@ DAY = timedelta(days=1)
 def add_heartbeats(now: datetime) -> None:
     """Store the heartbeats without which no deadline is enforced."""
     with engine.transaction() as session:
-        for part in processes.PARTS:
+        for part in operations.PARTS:
             session.merge(Heartbeat(part=part, at=now))
 
 
@@ -397,8 +397,8 @@ class Collector:
 
 
 def _send_heartbeats(now: datetime) -> int:
-    for part in processes.PARTS:
-        loop.record_heartbeat(processes.HeartbeatRecorder(part, TICK), now, jobs.steady())
+    for part in operations.PARTS:
+        loop.record_heartbeat(operations.HeartbeatRecorder(part, TICK), now, jobs.steady())
     return 0
 
 
@@ -408,7 +408,7 @@ def _store_presence(_now: datetime) -> int:
 
 
 def _store_totals(_now: datetime) -> int:
-    totals.store()
+    operations.store_figures()
     return 0
 
 

@@ -19,8 +19,7 @@ from byzanz import chance
 from byzanz.bots import BOTS
 from byzanz.games import latest
 from byzanz.rules import Rules
-from server import config
-from server.config import zones
+from server import config, i18n
 from server.errors import InvalidInput, InvalidLines, Refused
 from server.i18n import N_, characters
 
@@ -429,7 +428,7 @@ def clean_zone(name: str, field: str = "time_zone") -> str:
     Raises:
         InvalidInput: it is unknown.
     """
-    if name not in time_zones() or not zones.known(name):
+    if name not in time_zones() or not i18n.known_zone(name):
         raise InvalidInput(
             "“%(name)s” is not a time zone like Europe/Amsterdam or UTC.", field=field, name=excerpt(name)
         )

@@ -25,7 +25,7 @@ from jinja2 import FileSystemBytecodeCache
 from byzanz import chance, games
 from server import create_app, i18n, play
 from server.mail.outgoing import deliver
-from server.store import engine, links, people, processes, totals
+from server.store import engine, links, operations, people
 from server.store.models import Game, Link, LinkPurpose, Person, Seat
 from server.web.game import pages as game_pages
 from server.web.http import limiter
@@ -107,14 +107,14 @@ def is_nightly(item: pytest.Item) -> bool:
     return folders[0] == "server" and folders[1] not in ON_BOTH_DATABASES
 
 
-processes._compare_at["steady"] = math.inf  # in tests, no request compares the clocks; some travel in time
+operations._compare_at["steady"] = math.inf  # in tests, no request compares the clocks; some travel in time
 
 
 @pytest.fixture(autouse=True)
 def clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no request of a test compare the clocks, whatever the test before has left."""
-    monkeypatch.setitem(processes._found, "off", timedelta(0))
-    monkeypatch.setitem(processes._compare_at, "steady", math.inf)
+    monkeypatch.setitem(operations._found, "off", timedelta(0))
+    monkeypatch.setitem(operations._compare_at, "steady", math.inf)
 
 
 @pytest.fixture(scope="session")
@@ -262,10 +262,12 @@ def app(
     )  # else dates would show years from 2027 on
     links.forget()
     people.forget()
-    totals.forget()
+    operations.forget_figures()
     deliver.forget()
-    processes.forget()
-    monkeypatch.setitem(processes._compare_at, "steady", math.inf)  # no request writes a heartbeat of its own
+    operations.forget_clock()
+    monkeypatch.setitem(
+        operations._compare_at, "steady", math.inf
+    )  # no request writes a heartbeat of its own
     with made.app_context():
         try:
             yield made

@@ -11,8 +11,7 @@ from datetime import date, datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server import play
-from server.config import zones
+from server import i18n, play
 from server.errors import InvalidInput
 from server.play import clock
 from server.store.engine import transaction
@@ -47,7 +46,7 @@ def add_absence(person_id: int, first: str, last: str, now: datetime) -> None:
         person = session.get_one(Person, person_id, with_for_update=True)
         if person.time_zone is None:
             raise InvalidInput("Set your time zone first; it decides when a day begins.", field="away_from")
-        zone = zones.get(person.time_zone)
+        zone = i18n.zone(person.time_zone)
         today = now.astimezone(zone).date()
         if from_day < today:
             raise InvalidInput("An absence can begin today at the earliest.", field="away_from")

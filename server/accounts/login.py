@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -455,3 +456,34 @@ def end_sessions(person_id: int, session_id: int | None = None) -> None:
 def session_digest(token: str) -> str:
     """Return the digest under which the session with this token is stored."""
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+# ---- names of browsers ----
+
+BROWSERS = {
+    "Edge": r"Edg[eA]?/|EdgiOS/",
+    "Opera": r"OPR/|Opera",
+    "Samsung Internet": r"SamsungBrowser/",
+    "Firefox": r"Firefox/|FxiOS/",
+    "Chrome": r"Chrom(e|ium)/|CriOS/",
+    "Safari": r"Safari/",
+}
+"""What each browser says of itself; the first that fits counts, since most also claim to be a later one."""
+SYSTEMS = {
+    "Android": "Android",
+    "iPad": "iPad",
+    "iPhone": "iPhone",
+    "Windows": "Windows",
+    "ChromeOS": "CrOS",
+    "macOS": "Macintosh",
+    "Linux": "Linux",
+}
+
+
+def browser_name(user_agent: str) -> str:
+    """Return browser and system (`Firefox, Linux`) as a User-Agent header tells them; empty if it tells neither."""
+    found = (
+        next((name for name, pattern in table.items() if re.search(pattern, user_agent)), None)
+        for table in (BROWSERS, SYSTEMS)
+    )
+    return ", ".join(name for name in found if name)

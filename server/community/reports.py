@@ -14,7 +14,7 @@ from server.community import talk
 from server.errors import BadRequest, Closed, InvalidInput, TooMany
 from server.play import names, powers
 from server.play.powers import Asker
-from server.store import alerts
+from server.store import operations
 from server.store.engine import transaction
 from server.store.facts import Fact
 from server.store.models import Alert, Game, Person, Seat, Word
@@ -49,7 +49,7 @@ def report(game_id: str, person_id: int, word_id: str, now: datetime) -> None:
         recent = (Alert.key.startswith(alert_prefix(person_id)), Alert.at > now - timedelta(days=1))
         if (session.scalar(select(func.count()).select_from(Alert).where(*recent)) or 0) >= A_DAY:
             raise TooMany("You can report %(most)s messages a day. Continue tomorrow.", most=A_DAY)
-        alerts.raise_alert(session, key, Fact("word_reported", {"number": said.number}), now, game_id)
+        operations.raise_alert(session, key, Fact("word_reported", {"number": said.number}), now, game_id)
 
 
 def alert_prefix(person_id: int) -> str:
@@ -193,7 +193,7 @@ def resolve(alert_id: int, reason: str, moderator_id: int, now: datetime) -> Non
         # Nothing changes at the table, so there is nothing to be warned of.
         by = Asker(moderator_id, given, warned=True)
         powers.use(session, "clear", by, now, game_id=found.game_id)
-        alerts.clear(session, found.key, now)
+        operations.clear_alerts(session, found.key, now)
 
 
 def purge(now: datetime) -> int:

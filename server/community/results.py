@@ -1,20 +1,27 @@
-"""Finished games: their rows, and the results and standings of people."""
+"""Finished games: their rows, the results and standings of people, and how long games take."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import quantiles
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Row,
+    Select,
     delete,
     exists,
+    func,
+    literal,
+    literal_column,
     select,
+    union_all,
     update,
 )
 from sqlalchemy.orm import Session
@@ -28,7 +35,7 @@ from server.play.positions import Broken
 from server.store import log
 from server.store.engine import reading, transaction
 from server.store.models import Conduct, Game, GameStatus, Person, Reliability, Seat, Standing, Tenure
-from server.store.statements import GameRow
+from server.store.statements import GameRow, SeatRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,3 +251,144 @@ def everything(now: datetime) -> int:
     with reading() as session:
         games = session.scalars(select(Game.id).where(*over).order_by(Game.ended_at, Game.id)).all()
     return sum(count(game_id, now) for game_id in games)
+
+
+# ---- how long a game takes: from games of its kind that have ended, or from its time control while there are few ----
+
+ENOUGH, MOST = 5, 30
+"""How many ended games tell more than the defaults, and how many are looked at."""
+KNOWN, OF_A_KIND = 10, 200
+"""How many ended games of one kind tell how long these take, and how many are looked at."""
+SHARE = 8
+"""A player takes an eighth of the time per move, on average."""
+HOUR, DAY = 3600, 86400
+
+
+class Kind(NamedTuple):
+    """Games that take about as long: the same game, seats and time control.
+
+    Args:
+        size: the number of seats.
+        allowance, bank, days_off: as in `models.Game`.
+    """
+
+    slug: str
+    size: int
+    allowance: int
+    bank: int
+    days_off: str
+
+
+class Span(NamedTuple):
+    """Between which lengths the middle half of some games lies.
+
+    Args:
+        unit: `week`, `day` or `hour`; least, most: how many of them.
+    """
+
+    unit: str
+    least: int
+    most: int
+
+
+class Estimate(NamedTuple):
+    """How long a game takes.
+
+    Args:
+        decisions: of each player.
+        unit: `week`, `day` or `hour`; least, most: how many of them.
+    """
+
+    decisions: int
+    unit: str
+    least: int
+    most: int
+
+
+def estimate_length(session: Session, game: GameRow, seats: Sequence[SeatRow]) -> Estimate:
+    """Return how long a game takes that has not begun.
+
+    Args:
+        seats: of the game.
+    """
+    people = select(Seat.game_id).where(Seat.person_id.is_not(None))
+    several = people.group_by(Seat.game_id).having(func.count() > 1)
+    ended = select(Game.id, Game.allowance, Game.started_at, Game.ended_at).where(
+        Game.slug == game.slug,
+        Game.status == GameStatus.OVER,
+        Game.started_at.is_not(None),
+        Game.id.in_(several),
+    )
+    found = session.execute(ended.order_by(Game.ended_at.desc()).limit(MOST)).all()
+    decisions = positions.rules_of(game).decisions
+    if len(found) >= ENOUGH:
+        decisions = _decisions(session, [row.id for row in found])
+    took = [
+        (row.ended_at - row.started_at).total_seconds() for row in found if row.allowance == game.allowance
+    ]
+    if len(took) >= ENOUGH:
+        least, _, most = quantiles(took, n=4)
+    else:
+        players = sum(seat.bot is None for seat in seats)
+        usual = decisions * players * game.allowance / SHARE
+        least, most = usual * 0.75, usual * 1.25
+    return Estimate(decisions, *_in_units(least, most))
+
+
+def lengths(session: Session, kinds: Collection[Kind]) -> dict[Kind, Span]:
+    """Return how long ended games of these kinds took, for those kinds of which enough have ended; one statement.
+
+    Only games between people count that were played to their end.
+    """
+    if not kinds:
+        return {}
+    found: dict[Kind, list[float]] = {kind: [] for kind in kinds}
+    for slug, size, allowance, bank, days_off, started, ended in session.execute(
+        union_all(*(_ended(kind) for kind in kinds))
+    ):
+        found[Kind(slug, size, allowance, bank, days_off)].append((ended - started).total_seconds())
+    return {
+        kind: Span(*_in_units(*quantiles(lengths, n=4)[::2]))
+        for kind, lengths in found.items()
+        if len(lengths) >= KNOWN
+    }
+
+
+def _ended(kind: Kind) -> Select[Any]:
+    """Return the query of the newest ended games of a kind."""
+    seats = select(func.count()).where(Seat.game_id == Game.id).correlate(Game)
+    people = seats.where(Seat.person_id.is_not(None))
+    like = (Game.slug == kind.slug, Game.allowance == kind.allowance, Game.bank == kind.bank)
+    # The status is no bound value, so that the planner sees the index.
+    over = (Game.status == literal_column(f"'{GameStatus.OVER}'"), Game.started_at.is_not(None))
+    newest = (
+        select(
+            Game.slug,
+            literal(kind.size).label("size"),
+            Game.allowance,
+            Game.bank,
+            Game.days_off,
+            Game.started_at,
+            Game.ended_at,
+        )
+        .where(*over, *like, Game.days_off == kind.days_off, ~Game.result.contains('"abandoned"'))
+        .where(seats.scalar_subquery() == kind.size, people.scalar_subquery() > 1)
+        .order_by(Game.ended_at.desc())
+        .limit(OF_A_KIND)
+        .subquery()
+    )
+    return select(newest)
+
+
+def _decisions(session: Session, games: Sequence[str]) -> int:
+    """Return how many moves a seat makes on average that are its own."""
+    seats = session.scalar(select(func.count()).select_from(Seat).where(Seat.game_id.in_(games)))
+    return max(1, round(log.count_moves(session, games) / (seats or 1)))
+
+
+def _in_units(least: float, most: float) -> tuple[str, int, int]:
+    """Return a span of seconds in the largest unit of which it has about two."""
+    unit, size = (
+        ("week", 7 * DAY) if most >= 13 * DAY else ("day", DAY) if most >= 2 * DAY else ("hour", HOUR)
+    )
+    return unit, max(1, round(least / size)), max(1, round(most / size))

@@ -20,10 +20,11 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.record import Cause
 from byzanz.rules import ALL
+from server import i18n
 from server.community import profiles, results
 from server.community.profiles import Company
 from server.community.results import Ended, Placed
-from server.config import settings, zones
+from server.config import settings
 from server.play import history, positions
 from server.play.game import load
 from server.store import log
@@ -335,7 +336,7 @@ def habits(session: Session, person_id: int, zone: str) -> Habits:
     slugs = _games(session, person_id)
     entries = _entries(session, person_id, slugs)
     answers = _answers(session, person_id, entries)
-    local = [at.astimezone(zones.get(zone)) for at, by in entries.values() if by == Cause.PLAYER]
+    local = [at.astimezone(i18n.zone(zone)) for at, by in entries.values() if by == Cause.PLAYER]
     days, hours = Counter(at.weekday() for at in local), Counter(at.hour // BLOCK for at in local)
     games = results.of_person(session, person_id, MOST_GAMES_OF_HABITS)
     return Habits(

@@ -1,4 +1,4 @@
-"""The languages of pages and emails, and their catalogues.
+"""The languages of pages and emails with their catalogues, and the time zones in which they tell times.
 
 The `.po` files under `server/translations/` are the only source of translations. They are read once per process, on
 first use, and no compiled copy is kept; docs/languages.md says how to maintain them.
@@ -10,11 +10,12 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
 
 import flask
 import flask_babel
@@ -229,3 +230,45 @@ def _filled(context: EvalContext, text: str, values: dict[str, object]) -> str:
 
 TEMPLATES = {"_": gettext, "gettext": gettext, "ngettext": ngettext, "pgettext": pgettext, "N_": N_}
 """The names by which templates translate; `N_` marks what one of their tables holds for `_`."""
+
+
+# ---- time zones ----
+# No other module opens one, so that a name that this machine does not know fails nowhere. The stored names outlive the
+# machine's own data: zones are renamed, packages of the system leave some out, a database moves. An unknown zone counts
+# as none (`store.engine.ZoneName` reads it so), and comes back once the data has it.
+
+DEFAULT_ZONE = "UTC"
+"""The zone of readers who have set none, outside a game."""
+
+
+class HasZone(Protocol):
+    """A person or a game, as a row or a model."""
+
+    @property
+    def time_zone(self) -> str | None:
+        """The IANA name of a zone that this machine knows."""
+
+
+def zone_of(reader: HasZone | None, game: HasZone | None = None) -> str:
+    """Return the name of the time zone in which a reader is told times: their own, else the game's, else UTC."""
+    own = reader.time_zone if reader is not None else None
+    return own or (game.time_zone if game is not None else None) or DEFAULT_ZONE
+
+
+@lru_cache(maxsize=1024)
+def find_zone(name: str) -> ZoneInfo | None:
+    """Return a time zone, or None if this machine does not know it or cannot read it."""
+    try:
+        return ZoneInfo(name)
+    except Exception:  # no such file, a name that is no path, a folder, or data that its reader stumbles over
+        return None
+
+
+def zone(name: str) -> tzinfo:
+    """Return a time zone, or UTC if this machine does not know it."""
+    return find_zone(name) or UTC
+
+
+def known_zone(name: str | None) -> str | None:
+    """Return the name of a zone if this machine knows it, else None."""
+    return name if name and find_zone(name) else None

@@ -14,7 +14,7 @@ from server.community import blocks
 from server.errors import Crowded, TooMany
 from server.play import history, names, positions
 from server.play.game import load
-from server.store import alerts, links, mail_kinds, outbox
+from server.store import links, mail_kinds, operations, outbox
 from server.store import networks as store_networks
 from server.store.facts import Fact
 from server.store.mail_kinds import MailKind
@@ -228,7 +228,7 @@ def room_from(session: Session, now: datetime, origin: str | None, *, proven: bo
     to_strangers = [each for each, accepted in caused if not accepted]
     total = limits.total(to_strangers, now)
     if total >= most:
-        alerts.raise_alert(session, "many-invitations", Fact("many_invitations", {"most": most}), now)
+        operations.raise_alert(session, "many-invitations", Fact("many_invitations", {"most": most}), now)
     if proven:
         limits, most = limits.half_more(), most * 3 // 2
     own = limits.room_for(origin, [each for each, _ in caused], now)
@@ -343,6 +343,21 @@ def is_kept_from(session: Session, game: Game, person_id: int) -> bool:
         return False
     # An email makes the link when it goes out.
     return links.existing(session, LinkPurpose.INVITE, person_id, game.id) is None
+
+
+def games_of(session: Session, person_id: int) -> list[tuple[Game, Seat]]:
+    """Return the games of a person that still send them email, newest first."""
+    query = (
+        select(Game, Seat)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Seat.person_id == person_id, Game.status.in_((GameStatus.INVITING, GameStatus.RUNNING)))
+        .order_by(Game.created_at.desc())
+    )
+    return [
+        (game, seat)
+        for game, seat in session.execute(query).unique()
+        if seat.status != SeatStatus.INVITED or not is_kept_from(session, game, person_id)
+    ]
 
 
 def open_table_key(game_id: str, open_until: datetime) -> str:

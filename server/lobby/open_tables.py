@@ -15,13 +15,13 @@ from byzanz.games import latest
 from byzanz.record import Cause
 from byzanz.rules import PUBLIC
 from server import i18n, play, validation
-from server.community import blocks
+from server.community import blocks, results
+from server.community.results import Kind, Span
 from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
 from server.lobby import notify
 from server.lobby.create import check_asked, check_name_free, learn_name, lock_organised_game
-from server.play import lengths, names, positions, powers
+from server.play import names, positions, powers
 from server.play.game import Table
-from server.play.lengths import Kind, Span
 from server.play.moderation import has_looked
 from server.play.powers import Asker
 from server.store import links, log, outbox
@@ -157,7 +157,7 @@ def open_tables(
         )
     found = session.execute(query.offset((page - 1) * most).limit(most + 1)).all()
     seats = seats_of(session, [game.id for game, *_ in found])
-    took = lengths.took(session, {_kind(game, size) for game, size, *_ in found})
+    took = results.lengths(session, {_kind(game, size) for game, size, *_ in found})
     tables = [
         OpenTable(game, size, free, seats[game.id], language, took.get(_kind(game, size)))
         for game, size, free, language in found[:most]
@@ -255,7 +255,7 @@ def offered_seats(session: Session, which: Wanted, reader_id: int | None) -> lis
 def described(session: Session, found: Sequence[tuple[Game, Seat]]) -> list[OfferedSeat]:
     """Return offered seats with what is said about them."""
     seats = seats_of(session, [game.id for game, _ in found])
-    took = lengths.took(session, {_kind(game, len(seats[game.id])) for game, _ in found})
+    took = results.lengths(session, {_kind(game, len(seats[game.id])) for game, _ in found})
     return [
         OfferedSeat(
             game,

@@ -20,7 +20,7 @@ from server.mail.causes import Cause
 from server.play import names, powers
 from server.play.game import load
 from server.play.powers import Asker
-from server.store import alerts, facts, mail_kinds, outbox, people
+from server.store import facts, mail_kinds, operations, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
 from server.store.mail_kinds import Lists, MailKind
@@ -160,7 +160,7 @@ def delivery_failed(
         return
     if cause != "ours" and not causes.is_full(str(diagnostic)):
         fact = Fact("address_refused" if lasting else "address_silent", {"said": why})
-        alerts.raise_alert(session, _alert_key(game_id, person.id), fact, now, game_id)
+        operations.raise_alert(session, _alert_key(game_id, person.id), fact, now, game_id)
     status = session.scalar(select(Game.status).where(Game.id == game_id))
     if mail_kinds.of(mail.kind).failure_reported and status != GameStatus.CANCELLED:
         _notify(session, game_id, mail, person, why, stopped, now)
@@ -168,7 +168,7 @@ def delivery_failed(
 
 def report_refusal(session: Session, diagnostic: Fact, now: datetime) -> None:
     """Alert the operator that a mail server refuses an email because of our host, our domain or its content."""
-    alerts.raise_alert(session, BLOCKED, Fact("mail_blocked", {"said": diagnostic}), now)
+    operations.raise_alert(session, BLOCKED, Fact("mail_blocked", {"said": diagnostic}), now)
 
 
 def _passing(cause: Cause, diagnostic: Fact, now: datetime) -> Fact:
@@ -240,7 +240,7 @@ def handle_complaint(mail_id: int, diagnostic: Fact, now: datetime) -> MailRow |
             return mail
         session.get_one(Person, mail.person_id).suppressed = Fact(COMPLAINT, {"said": diagnostic})
         fact = Fact("mail_unwanted", {"said": diagnostic})
-        alerts.raise_alert(session, f"complaint:{mail.person_id}", fact, now, mail.game_id)
+        operations.raise_alert(session, f"complaint:{mail.person_id}", fact, now, mail.game_id)
         return mail
 
 
@@ -291,8 +291,8 @@ def mark_reachable(person_id: int, now: datetime, *, proven: bool = True) -> boo
         person = session.get_one(Person, person_id)
         person.suppressed = person.unreachable = person.lost_at = person.retry_at = None
         for game_id in session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all():
-            alerts.clear(session, _alert_key(game_id, person_id), now)
-        alerts.clear(session, f"complaint:{person_id}", now)
+            operations.clear_alerts(session, _alert_key(game_id, person_id), now)
+        operations.clear_alerts(session, f"complaint:{person_id}", now)
     return True
 
 
@@ -361,9 +361,9 @@ def _notify_once(
     session: Session, game_id: str, mail: MailRow, person: Person, reason: Fact, now: datetime
 ) -> None:
     """Tell moderators and organiser that a clock has stopped, unless they already know of this player and game."""
-    if alerts.find_open(session, _alert_key(game_id, person.id)) is None:
+    if operations.open_alert(session, _alert_key(game_id, person.id)) is None:
         fact = Fact("address_failed_before", {"said": reason})
-        alerts.raise_alert(session, _alert_key(game_id, person.id), fact, now, game_id)
+        operations.raise_alert(session, _alert_key(game_id, person.id), fact, now, game_id)
         _notify(session, game_id, mail, person, reason, True, now)
 
 

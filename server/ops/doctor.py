@@ -17,13 +17,13 @@ from sqlalchemy.orm import Session
 
 from byzanz import chance, record, umpire
 from byzanz.rules import ALL, Rules
-from server import config
-from server.config import ConfigError, Settings, home, zones
+from server import config, i18n
+from server.config import ConfigError, Settings, home
 from server.ops import checks, mail_checks
 from server.ops.checks import CLOCK_REMEDY, WRONG_CLOCK, Finding, apart, minute
 from server.play import history, positions
 from server.play.game import Table, load
-from server.store import alerts, engine, links, log, migrate, processes
+from server.store import engine, links, log, migrate, operations
 from server.store.engine import utc_now
 from server.store.models import Alert, Entry, Game, GameStatus, Outage, Person
 
@@ -355,9 +355,9 @@ def zone_findings(session: Session) -> Iterator[Finding]:
         stored = type_coerce(model.time_zone, String)
         counts = session.execute(select(stored, func.count()).where(stored.is_not(None)).group_by(stored))
         for zone, count in counts:
-            if not zones.known(zone):
+            if not i18n.known_zone(zone):
                 whose = f"1 {who}" if count == 1 else f"{count} {'people' if who == 'person' else 'games'}"
-                instead = "each table's" if who == "person" else zones.DEFAULT
+                instead = "each table's" if who == "person" else i18n.DEFAULT_ZONE
                 yield Finding(
                     False,
                     f"the time zone {zone!r} of {whose} is unknown here; {instead} is used instead",
@@ -366,11 +366,11 @@ def zone_findings(session: Session) -> Iterator[Finding]:
 
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
-    for part in processes.PARTS:
-        if processes.is_ahead(session, part, now):
+    for part in operations.PARTS:
+        if operations.is_ahead(session, part, now):
             what = f"the last heartbeat of the {part} lies in the future: the clock was set back"
             yield Finding(False, what, OUTAGE_REMEDY)
-        elif processes.is_silent(session, part, now, settings.tick):
+        elif operations.is_silent(session, part, now, settings.tick):
             remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped until then"
             yield Finding(False, f"no heartbeat from the {part}", remedy)
         else:
@@ -393,9 +393,9 @@ def _alerts(session: Session) -> Iterator[Finding]:
     open_ones = session.scalars(select(Alert).where(Alert.cleared_at.is_(None)).order_by(Alert.at)).all()
     for alert in open_ones[:MOST_SHOWN]:
         remedy = "fix the cause, then clear the alert on the moderation desk"
-        if alert.key == alerts.CLOCK_JUMPED:
+        if alert.key == operations.CLOCK_JUMPED:
             remedy = OUTAGE_REMEDY
-        elif alert.key.startswith((processes.DATABASE_CLOCK, processes.MACHINE_CLOCK)):
+        elif alert.key.startswith((operations.DATABASE_CLOCK, operations.MACHINE_CLOCK)):
             remedy = "set that clock; the alert ends by itself"
         elif alert.text.code == "mail_blocked":
             remedy = "check the DNS records, look the server up in block lists, then clear the alert"

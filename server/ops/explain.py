@@ -16,7 +16,7 @@ from server.accounts import absences, addresses
 from server.config import settings
 from server.play import autopilot, positions, turns
 from server.play.game import Table, load
-from server.store import alerts, mail_kinds, people, processes
+from server.store import mail_kinds, operations, people
 from server.store.models import (
     NOT_NUMEROUS,
     AddressChange,
@@ -109,9 +109,9 @@ def _obstacles(table: Table, now: datetime) -> Iterator[str]:
         yield "It is paused because nobody is responding. It resumes when a player returns."
     elif game.paused:
         yield "A moderator has paused it, and only a moderator resumes it."
-    if alerts.find_open(session, alerts.CLOCK_JUMPED):
+    if operations.open_alert(session, operations.CLOCK_JUMPED):
         yield "No deadline is enforced: the server's clock jumped (byzanz doctor --clock-is-right)."
-    elif processes.enforced_until(session, now, settings().tick) is None:
+    elif operations.enforced_until(session, now, settings().tick) is None:
         yield "No deadline is enforced: the web or the scheduler sends no heartbeat."
 
 

@@ -32,7 +32,7 @@ from server.community import results
 from server.config import settings
 from server.mail import deliverability
 from server.ops import checks
-from server.store import alerts, engine, migrate, processes, totals
+from server.store import engine, migrate, operations
 from server.store.models import WAITING, Alert, Game, GameStatus, Heartbeat, Mail, Turn
 from server.web import http
 
@@ -212,7 +212,7 @@ class _DatabaseCollector(Collector):
 
 def families(session: Session, now: datetime) -> list[Metric]:
     """Return what the database knows."""
-    stored = totals.stored(session)
+    stored = operations.stored_figures(session)
     return [
         *_of_games(session, stored),
         *_of_results(session, now),
@@ -291,18 +291,18 @@ def _of_health(session: Session, stored: Mapping[str, int], now: datetime) -> It
         "Alerts that no moderator has cleared.",
         _up_to_most(session, Alert.cleared_at.is_(None)),
     )
-    blocked = alerts.find_open(session, deliverability.BLOCKED) is not None
+    blocked = operations.open_alert(session, deliverability.BLOCKED) is not None
     yield _gauge(
         "byzanz_mail_blocked", "Whether a mail server refuses emails because of this server.", blocked
     )
-    in_doubt = alerts.find_open(session, alerts.CLOCK_JUMPED) is not None
+    in_doubt = operations.open_alert(session, operations.CLOCK_JUMPED) is not None
     yield _gauge("byzanz_clock_in_doubt", "Whether the clock of a machine has jumped.", in_doubt)
     yield _gauge(
         "byzanz_clock_off_seconds",
         "How far the clock of a process is from the database's, at most.",
-        processes.largest_difference(session, now),
+        operations.largest_difference(session, now),
     )
-    frozen = processes.enforced_until(session, now, settings().tick) is None
+    frozen = operations.enforced_until(session, now, settings().tick) is None
     yield _gauge(
         "byzanz_clock_frozen", "Whether no deadline is enforced, after a jump or in an outage.", frozen
     )
@@ -343,11 +343,11 @@ def _reasons() -> list[str]:
         if migrate.current_revision() != migrate.head_revision():
             return ["the database is not at the latest revision"]
         with engine.reading() as session:
-            silent = processes.is_silent(session, "scheduler", engine.utc_now(), settings().tick)
+            silent = operations.is_silent(session, "scheduler", engine.utc_now(), settings().tick)
     except SQLAlchemyError:  # its message may contain the database URL
         return ["the database does not answer"]
-    processes.compare_if_due()
-    off = int(processes.clock_off().total_seconds())
+    operations.compare_if_due()
+    off = int(operations.clock_off().total_seconds())
     if off:
         return [
             f"the clock of this machine is {abs(off)} seconds {'ahead of' if off > 0 else 'behind'} the database's"

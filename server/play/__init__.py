@@ -5,8 +5,8 @@ Functions that take a session work in the transaction of their caller, under the
 is one transaction of its own: it locks the game, looks again whether what it was asked still holds, and commits the
 entries, the snapshot and the turns together, with what `events` let others add.
 
-Other packages change games through the names below, and read them through `history`, `lengths`,
-`positions`, `turns`, `clock` and `autopilot`.
+Other packages change games through the names below, and read them through `history`, `positions`,
+`turns`, `clock` and `autopilot`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from byzanz.record import Cause
 from server.play import events, names
 from server.play.game import Table, change_tenure
-from server.store import alerts, log
+from server.store import log, operations
 from server.store.facts import MISSED, NOBODY, Fact
 from server.store.statements import SeatRow
 
@@ -44,7 +44,7 @@ def switch_off(table: Table, seat: SeatRow, now: datetime) -> None:
 
 def _clear(table: Table, seat: SeatRow, now: datetime) -> None:
     for why in ("left", "lost"):
-        alerts.clear(table.session, f"{why}:{seat.game_id}:{seat.seat}", now)
+        operations.clear_alerts(table.session, f"{why}:{seat.game_id}:{seat.seat}", now)
 
 
 def switch_on(table: Table, seat: SeatRow, now: datetime, note: str) -> int:
@@ -73,7 +73,7 @@ def pause_unattended(table: Table, now: datetime) -> None:
     game.paused = True
     table.append(seat=None, by=Cause.CLOCK, move="!pause", now=now, note=NOBODY)
     if not game.trial:
-        alerts.raise_alert(table.session, f"rests:{game.id}", Fact("game_rests"), now, game.id)
+        operations.raise_alert(table.session, f"rests:{game.id}", Fact("game_rests"), now, game.id)
 
 
 def is_unattended(table: Table) -> bool:
@@ -97,7 +97,7 @@ def resume_if_attended(table: Table, now: datetime) -> None:
     if is_unattended(table) and anyone_playing(table):
         game.paused = False
         table.append(seat=None, by=Cause.CLOCK, move="!resume", now=now)
-        alerts.clear(table.session, f"rests:{game.id}", now)
+        operations.clear_alerts(table.session, f"rests:{game.id}", now)
 
 
 def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, erased: bool = False) -> None:
@@ -110,7 +110,7 @@ def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, 
     game = table.game
     if game.trial:
         return
-    alerts.raise_alert(table.session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
+    operations.raise_alert(table.session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
     vacant = events.SeatVacant(
         at=now,
         seat=seat.seat,
@@ -124,7 +124,7 @@ def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime, *, 
 
 def clear_alerts(table: Table, now: datetime) -> None:
     """Clear the alerts about the players of a game that is over, and end the offers of its seats."""
-    alerts.clear(table.session, f"rests:{table.game.id}", now)
+    operations.clear_alerts(table.session, f"rests:{table.game.id}", now)
     for seat in table.seats:
         seat.offered_at = None
         if seat.autopilot:

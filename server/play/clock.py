@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import count
 
-from server.config import zones
+from server import i18n
 
 Span = tuple[datetime, datetime]
 """A span of time that a clock leaves out: from, to."""
@@ -62,8 +62,8 @@ class Hours:
         kept = json.loads(text)
         quiet, absences = kept.pop("quiet", None), kept.pop("absences", ())
         away = tuple((datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in absences)
-        table = zones.known(kept.pop("table_zone", None)) or zones.DEFAULT
-        zone = zones.known(kept.pop("zone", None)) or table
+        table = i18n.known_zone(kept.pop("table_zone", None)) or i18n.DEFAULT_ZONE
+        zone = i18n.known_zone(kept.pop("zone", None)) or table
         return cls(zone, tuple(quiet) if quiet else None, table, **kept, absences=away)
 
     def write(self) -> str:
@@ -122,7 +122,7 @@ def night_end(moment: datetime, hours: Hours) -> datetime | None:
 def _nights(start: datetime, hours: Hours) -> Iterator[Span]:
     if hours.quiet is None:
         return
-    zone, (begin, end) = zones.get(hours.zone), hours.quiet
+    zone, (begin, end) = i18n.zone(hours.zone), hours.quiet
     later = end if end > begin else end + DAY
     for day in _days_from(start, zone):
         night = first_shown(zone, day, begin), last_shown(zone, day, later)
@@ -133,7 +133,7 @@ def _nights(start: datetime, hours: Hours) -> Iterator[Span]:
 def _days_off(start: datetime, hours: Hours) -> Iterator[Span]:
     if not hours.days_off:
         return
-    zone = zones.get(hours.table_zone)
+    zone = i18n.zone(hours.table_zone)
     for day in _days_from(start, zone):
         if str(day.isoweekday()) in hours.days_off and start < (whole := whole_days(zone, day, day))[1]:
             yield whole

@@ -21,7 +21,7 @@ from byzanz import record
 from byzanz.record import Cause
 from server.errors import NoSuchGame
 from server.play.events import Event
-from server.store import people, statements, totals
+from server.store import operations, people, statements
 from server.store.engine import after_commit, connection_of, stamp
 from server.store.models import Absence, Person, SeatStatus, StandingOrder, Tenure
 from server.store.prepared import Prepared, pipeline
@@ -183,7 +183,7 @@ class Table:
         with pipeline(run):
             self._put_rows(run)
         causes = [f"entries:{entry['by']}" for entry in self._entries]
-        after_commit(self.session, partial(totals.count_each, causes))
+        after_commit(self.session, partial(operations.count_each_figure, causes))
         told, self._entries, self._events = self._events, [], []
         if told:
             hand_over(self, told)

@@ -20,7 +20,7 @@ from server.errors import NoSuchGame
 from server.play import autopilot, clock, events, positions, standing_orders, turns
 from server.play.game import Table, load
 from server.play.positions import NO_RULES, Broken, NoRules, Position
-from server.store import alerts, log
+from server.store import log, operations
 from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
 from server.store.models import Game, GameStatus
@@ -272,7 +272,7 @@ def quarantine(game_id: str, why: Fact, now: datetime) -> None:
             return
         table.game.quarantine = why
         table.turns.clear()
-        alerts.raise_alert(session, f"quarantine:{game_id}", why, now, game_id)
+        operations.raise_alert(session, f"quarantine:{game_id}", why, now, game_id)
 
 
 def quarantine_if_faulty(game_id: str, error: Exception, now: datetime) -> bool:
@@ -290,7 +290,7 @@ def quarantine_if_faulty(game_id: str, error: Exception, now: datetime) -> bool:
 def release(table: Table, now: datetime) -> None:
     """End the quarantine of a game whose log replays; the caller settles it, which opens turns again."""
     table.game.quarantine = None
-    alerts.clear(table.session, f"quarantine:{table.game.id}", now)
+    operations.clear_alerts(table.session, f"quarantine:{table.game.id}", now)
 
 
 def hold_or_release(game_id: str, now: datetime) -> bool:
@@ -323,13 +323,13 @@ def _hold(table: Table, now: datetime) -> None:
     table.game.quarantine = Fact(NO_RULES, kind | {"since": now.isoformat()})
     for turn in table.turns.values():
         turn.due_at = None
-    alerts.raise_alert(table.session, _alert(table), Fact(NO_RULES, kind), now)
+    operations.raise_alert(table.session, _alert(table), Fact(NO_RULES, kind), now)
 
 
 def _release(table: Table, since: datetime, now: datetime) -> None:
     game = table.game
     game.quarantine = None
-    alerts.clear(table.session, _alert(table), now)
+    operations.clear_alerts(table.session, _alert(table), now)
     if game.status != GameStatus.RUNNING:
         return
     position = positions.current(table)

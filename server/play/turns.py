@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
-from server.config.zones import zone_of
+from server.i18n import zone_of
 from server.play import clock, events
 from server.play.game import Table
-from server.store import alerts, statements
+from server.store import operations, statements
 from server.store.engine import connection_of
 from server.store.facts import Fact
 from server.store.models import EXCUSED, Game, GameStatus, Outage, Seat, SeatStatus, Turn
@@ -165,7 +165,11 @@ def _charge_bank(table: Table, turn: TurnRow, now: datetime) -> None:
     if now <= times_if_started(table.game, turn, turn.started_at).allowance_end:
         return  # outages can only have moved it to a later time
     known = times(table.session, table.game, turn)
-    if known is None or now <= known.allowance_end or alerts.find_open(table.session, alerts.CLOCK_JUMPED):
+    if (
+        known is None
+        or now <= known.allowance_end
+        or operations.open_alert(table.session, operations.CLOCK_JUMPED)
+    ):
         return
     stops = outages(table.session, known.allowance_end)
     used = clock.counted(known.allowance_end, now, stops, known.hours)

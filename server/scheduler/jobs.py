@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from byzanz import bots
 from byzanz.chance import Draw
@@ -30,9 +30,9 @@ from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.play.game import load
 from server.play.positions import NoRules
-from server.store import alerts, outbox, people, processes, submissions, totals
-from server.store.engine import reading, truncate_log, utc_now
-from server.store.models import Game, GameStatus, Seat, Turn
+from server.store import operations, outbox, people
+from server.store.engine import reading, transaction, truncate_log, utc_now
+from server.store.models import Game, GameStatus, Seat, Submission, Turn
 
 LOGGER = logging.getLogger(__name__)
 DUE_AT_ONCE = 200
@@ -40,6 +40,8 @@ DUE_AT_ONCE = 200
 REMINDERS_AT_ONCE = 200
 RESULTS_AT_ONCE = 50
 RULES_AT_ONCE = 200
+FORMS_KEPT_FOR = timedelta(days=7)
+"""How long a form that was sent is recognised when it comes again."""
 COUNTED_AGAIN = 300
 """Seconds after which all games may be counted again."""
 BOTS_AT_ONCE = 50
@@ -59,7 +61,7 @@ def tick_turns(now: datetime, tick: float) -> int:
         How many seats were played for.
     """
     with reading() as session:
-        until = processes.enforced_until(session, now, tick)
+        until = operations.enforced_until(session, now, tick)
         if until is None:
             return 0
         games = turns.due_games(session, until, DUE_AT_ONCE)
@@ -109,7 +111,7 @@ def tick_unreached(now: datetime, tick: float) -> int:
         How many were put on autopilot.
     """
     with reading() as session:
-        if processes.enforced_until(session, now, tick) is None:
+        if operations.enforced_until(session, now, tick) is None:
             return 0
         hints = turns.unreachable(session, now, DUE_AT_ONCE)
     return sum(_give_up(turn, now) for turn in hints)
@@ -128,7 +130,7 @@ def _give_up(turn: Turn, now: datetime) -> bool:
 def tick_reminders(now: datetime) -> int:
     """Queue the due reminders, but none while the clock is in doubt, and return how many."""
     with reading() as session:
-        if alerts.find_open(session, alerts.CLOCK_JUMPED):
+        if operations.open_alert(session, operations.CLOCK_JUMPED):
             return 0
         hints = turns.due_reminders(session, now, REMINDERS_AT_ONCE)
     return sum(_remind(turn, now) for turn in hints)
@@ -211,7 +213,7 @@ def tick_outbox(now: datetime, sender: deliver.Sender) -> int:
 def tick_digests(now: datetime, tick: float) -> int:
     """Queue the due digests and start the clocks that no digest has started; return how many digests."""
     with reading() as session:
-        enforced = processes.enforced_until(session, now, tick) is not None
+        enforced = operations.enforced_until(session, now, tick) is not None
     if enforced:
         digest.start_overdue_clocks(now)
     return digest.queue_due(now)
@@ -246,7 +248,7 @@ def tick_addresses(now: datetime, tick: float) -> int:
         How many were carried out, or dropped because nobody confirmed them.
     """
     with reading() as session:
-        until = processes.enforced_until(session, now, tick)
+        until = operations.enforced_until(session, now, tick)
     return sum(_carry_out(person_id, now, until) for person_id in addresses.due(now, until)) if until else 0
 
 
@@ -264,14 +266,20 @@ def _carry_out(person_id: int, now: datetime, until: datetime) -> bool:
 def tick_purge(now: datetime, tick: float) -> int:
     """End old visitors' games and delete old emails unless the clock is in doubt; return how many outgoing ones."""
     with reading() as session:
-        enforced = processes.enforced_until(session, now, tick) is not None
+        enforced = operations.enforced_until(session, now, tick) is not None
     purges = (
         *(receive.purge, profiles.purge, people.purge, visitors.end_old),
-        *(reports.purge, submissions.purge, outbox.purge),
+        *(reports.purge, _forget_forms, outbox.purge),
     )
     # An erasure may have found a reader in the way of the first.
     gone = _each(truncate_log, *(partial(purge, now) for purge in purges if enforced))
     return gone[-1] if enforced else 0
+
+
+def _forget_forms(now: datetime) -> None:
+    """Delete the forms that were sent a week ago: no browser sends them again (`web/submissions`)."""
+    with transaction() as session:
+        session.execute(delete(Submission).where(Submission.at <= now - FORMS_KEPT_FOR))
 
 
 def _each(*works: Callable[[], int | None]) -> list[int]:
@@ -297,7 +305,7 @@ def tick_tables(now: datetime, tick: float) -> int:
         How many tables and readers were concerned.
     """
     with reading() as session:
-        until = processes.enforced_until(session, now, tick)
+        until = operations.enforced_until(session, now, tick)
     return invitations.tend_open_tables(until) + open_tables.tell(until) if until is not None else 0
 
 
@@ -307,7 +315,7 @@ def tick_results(now: datetime, tick: float) -> int:
     A game that ended after the last moment at which every part was up waits: an outage may still turn out to lie in it.
     """
     with reading() as session:
-        until = processes.enforced_until(session, now, tick)
+        until = operations.enforced_until(session, now, tick)
         games = results.due(session, until, RESULTS_AT_ONCE) if until else ()
     return sum(_count_result(game_id, now) for game_id, _ended_at in games)
 
@@ -323,17 +331,17 @@ def _count_result(game_id: str, now: datetime) -> bool:
 def tick_figures(now: datetime) -> int:
     """Count for the metrics what can only be counted by reading a whole index, unless another scheduler just has."""
     with reading() as session:
-        if totals.stored(session).get("counted", 0) > now.timestamp() - COUNTED_AGAIN:
+        if operations.stored_figures(session).get("counted", 0) > now.timestamp() - COUNTED_AGAIN:
             return 0
         statuses = session.execute(select(Game.status, func.count()).group_by(Game.status))
         found = {status: n for status, n in statuses}  # noqa: C416 - dict() does not know a row for a pair
         for status in GameStatus:
-            totals.note(f"games:{status}", found.get(status, 0))
-        totals.note("turns:open", session.scalar(select(func.count()).select_from(Turn)) or 0)
+            operations.note_figure(f"games:{status}", found.get(status, 0))
+        operations.note_figure("turns:open", session.scalar(select(func.count()).select_from(Turn)) or 0)
         running = select(func.count()).select_from(Seat).join(Game, Game.id == Seat.game_id)
         on_autopilot = running.where(Seat.autopilot, Game.status == GameStatus.RUNNING)
-        totals.note("seats:autopilot", session.scalar(on_autopilot) or 0)
-    totals.note("counted", int(now.timestamp()))
+        operations.note_figure("seats:autopilot", session.scalar(on_autopilot) or 0)
+    operations.note_figure("counted", int(now.timestamp()))
     return 0
 
 

@@ -33,7 +33,7 @@ from server.scheduler.jobs import (
     tick_turns,
     tick_unreached,
 )
-from server.store import outbox, people, processes, totals
+from server.store import operations, outbox, people
 from server.store.engine import alone, committed, db, transaction, utc_now
 
 LOGGER = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ LOOK_AT_CLOCK = 1.0
 """Seconds between looks whether the clock was set back."""
 
 
-def record_heartbeat(recorder: processes.HeartbeatRecorder, now: datetime, steady: float) -> None:
+def record_heartbeat(recorder: operations.HeartbeatRecorder, now: datetime, steady: float) -> None:
     """Record a heartbeat of one part of the server; once a wrong clock is right, look again at what it delayed."""
     if recorder.record(now, steady):
         _reset_future_times(now)
@@ -74,7 +74,7 @@ def confirm_clock(now: datetime) -> bool:
     """Confirm that the clock is right, so that deadlines are enforced again; False if it was not in doubt."""
     _reset_future_times(now)
     with transaction() as session:
-        return processes.accept_clock(session, now)
+        return operations.accept_clock(session, now)
 
 
 def _reset_future_times(now: datetime) -> None:
@@ -112,14 +112,14 @@ class Scheduler:
         self,
         app: Flask,
         settings: Settings,
-        parts: tuple[str, ...] = processes.PARTS,
+        parts: tuple[str, ...] = operations.PARTS,
         answers: Callable[[], bool] | None = None,
     ) -> None:
         self._app = app
         self._answers = answers
         self._tick = settings.tick
-        self._recorders = [processes.HeartbeatRecorder(part, settings.tick) for part in parts]
-        self._process = processes.ProcessHeartbeat(parts)
+        self._recorders = [operations.HeartbeatRecorder(part, settings.tick) for part in parts]
+        self._process = operations.ProcessHeartbeat(parts)
         self._runs_jobs = "scheduler" in parts
         self._server = parse_mail_url(settings.mail_url) if self._runs_jobs else None
         self._helo = settings.sender_domain
@@ -139,11 +139,11 @@ class Scheduler:
         self._run_safely("heartbeats", lambda: self._record_heartbeats(started=False))
         if self._runs_jobs:
             self._run_safely("leases", self._free_leases)
-            if not processes.clock_off():
+            if not operations.clock_off():
                 self._run_safely("rules", self._follow_rules)
         self._schedule(self._tick, "heartbeats", self._record_heartbeats)
         self._schedule(self._tick, "presence", people.store)
-        self._schedule(TOTALS_INTERVAL, "totals", totals.store)
+        self._schedule(TOTALS_INTERVAL, "totals", operations.store_figures)
         if self._runs_jobs:
             self._schedule(self._tick, "turns", lambda: tick_turns(utc_now(), self._tick))
             self._schedule(self._tick, "unreached", lambda: tick_unreached(utc_now(), self._tick))
@@ -174,9 +174,9 @@ class Scheduler:
         self._scheduler.pause()
         self._scheduler.get_jobs()  # waits until none is being handed out: that would fail while all shut down
         self._scheduler.shutdown(wait=True)
-        if self._runs_jobs and not processes.clock_off():
+        if self._runs_jobs and not operations.clock_off():
             self._run_safely("outcomes", lambda: deliver.store_outcomes(utc_now()))
-        self._run_safely("totals", totals.store)
+        self._run_safely("totals", operations.store_figures)
         self._run_safely("the end", self._process.stop)
         if self._only_mailer is not None:
             self._only_mailer.close()
@@ -216,10 +216,10 @@ class Scheduler:
         self._scheduler.wakeup()
 
     def _run_job(self, name: str, work: Callable[[], object]) -> None:
-        if processes.clock_off() and name != "heartbeats":
+        if operations.clock_off() and name != "heartbeats":
             return
         if self._run_safely(name, work) and self._runs_jobs:
-            totals.note(f"job:{name}", int(utc_now().timestamp()))
+            operations.note_figure(f"job:{name}", int(utc_now().timestamp()))
 
     def _run_safely(self, name: str, work: Callable[[], object]) -> bool:
         try:
@@ -236,7 +236,7 @@ class Scheduler:
         while not self._stopping.is_set():
             committed.wait()
             committed.clear()
-            if processes.clock_off():
+            if operations.clock_off():
                 continue
             self._run_safely("bots", self._run_bots)
             self._run_safely("outbox", self._send_mail)

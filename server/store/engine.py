@@ -42,7 +42,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
-from server.config import zones
+from server import i18n
 from server.i18n import characters
 
 try:
@@ -316,7 +316,7 @@ class ZoneName(TypeDecorator[str]):
         self.unknown = unknown
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> str | None:
-        return zones.known(value) or self.unknown
+        return i18n.known_zone(value) or self.unknown
 
 
 class NameText(TypeDecorator[str]):

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.record import Cause
 from server.config import settings
-from server.store import alerts, models, statements
+from server.store import models, operations, statements
 from server.store.engine import connection_of, reading, transaction
 from server.store.facts import Fact
 from server.store.models import Alert, Game, GameStatus
@@ -157,6 +157,14 @@ def count_decisions(session: Session, game_id: str, seat: int, after: int, befor
     return session.scalar(select(func.count()).select_from(entry).where(*between, *made)) or 0
 
 
+def count_moves(session: Session, game_ids: Collection[str]) -> int:
+    """Return how many moves of seats these games have that were not forced."""
+    entry = models.Entry
+    theirs = (entry.game_id.in_(game_ids), entry.by != Cause.RULES, entry.seat.is_not(None))
+    query = select(func.count()).select_from(entry).where(*theirs, ~entry.move.like("!%"))
+    return session.scalar(query) or 0
+
+
 def held_moves(
     session: Session, person_id: int, game_ids: Collection[str], by: Collection[Cause]
 ) -> Sequence[Row[str, int, str, str]]:
@@ -246,10 +254,10 @@ def report(session: Session, head: Head, now: datetime) -> None:
     game = session.get(Game, head.game_id)
     fact = Fact("log_behind", {"game": head.game_id, "seq": head.seq, "hash": head.hash})
     key = f"{_ALERT}:{head.game_id}"
-    known = alerts.find_open(session, key, lock=True)
+    known = operations.open_alert(session, key, lock=True)
     if known is not None and int(str(known.text.values["seq"])) < head.seq:
         known.text = fact
-    alerts.raise_alert(session, key, fact, now, head.game_id if game else None)
+    operations.raise_alert(session, key, fact, now, head.game_id if game else None)
 
 
 def reported(session: Session) -> list[Head]:

@@ -10,7 +10,7 @@ from sqlalchemy import String, delete, func, select, type_coerce
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from server.config import zones
+from server import i18n
 from server.store import statements
 from server.store.engine import insert, reading, transaction
 from server.store.models import Person, Presence
@@ -36,7 +36,7 @@ def get(session: Session, person_id: int) -> PersonRow | None:
 def unknown_zone(session: Session, person_id: int) -> str | None:
     """Return the name of a person's stored time zone if this machine does not know it, else None."""
     stored = session.scalar(select(type_coerce(Person.time_zone, String)).where(Person.id == person_id))
-    return None if stored is None or zones.known(stored) else stored
+    return None if stored is None or i18n.known_zone(stored) else stored
 
 
 def get_or_create(session: Session, email: str, name: str, now: datetime) -> Person:

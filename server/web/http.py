@@ -31,7 +31,7 @@ from werkzeug.wrappers import Response
 from byzanz.moves import RulesError
 from server import i18n
 from server.accounts import login
-from server.config import ConfigError, Settings, zones
+from server.config import ConfigError, Settings
 from server.errors import InvalidLines, Refused
 from server.i18n import N_
 from server.i18n.characters import isolated
@@ -290,7 +290,7 @@ def format_moment(at: datetime, zone: str = "UTC", now: datetime | None = None) 
     Args:
         now: for a line that is read at once: no zone, and no date within six days.
     """
-    local = at.astimezone(zones.get(zone))
+    local = at.astimezone(i18n.zone(zone))
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
     soon = now is not None and abs(at - now) < timedelta(days=6)

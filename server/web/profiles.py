@@ -1,4 +1,4 @@
-"""Pages about people: profiles, the ranking of a group, and one's own games in numbers."""
+"""Pages about people: profiles, the ranking of a group, one's own games in numbers, and how one answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.accounts import login
 from server.community import blocks, profiles, reliability, statistics
 from server.community import results as community_results
 from server.community.statistics import Group
-from server.config.zones import zone_of
+from server.i18n import zone_of
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, Person, Seat, Standing
 from server.web.http import GAME_ID, browser, costly, error_page, limiter, seat_access
@@ -278,3 +278,22 @@ def records() -> ResponseReturnValue:
     name = "byzanz-records.zip" if part == 1 else f"byzanz-records-{part}.zip"
     response.headers.set("Content-Disposition", "attachment", filename=name)
     return response
+
+
+# ---- how one answers ----
+
+
+@blueprint.get("/account/answers")
+def answers() -> ResponseReturnValue:
+    """Show a person how they answer."""
+    with reading() as session:
+        me = login.signed_in(session)
+        if me is None:
+            return flask.redirect(url_for("account.sign_in"), 303)
+        return render_template(
+            "account/answers.html",
+            me=me,
+            shown=reliability.shown(session, [me.id])[me.id],
+            own=reliability.of_all_games(session, me.id),
+            misses=reliability.misses(session, me.id),
+        )

@@ -16,7 +16,7 @@ from server.config import settings
 from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken, on_hold
-from server.store import engine, networks, processes
+from server.store import engine, networks, operations
 from server.web import assets, http, locale, plain_games, profiles, submissions, templating
 from server.web.account import account, feeds, unsubscribe
 from server.web.api import games as api
@@ -35,7 +35,7 @@ from server.web.http import (
     sentence_if_unsure,
     zone_name,
 )
-from server.web.lobby import home, new_game, open_tables, visitors
+from server.web.lobby import home, new_game, open_tables
 from server.web.lobby import invitations as lobby_invitations
 from server.web.moderation import game
 from server.web.seat import leave, orders, turn
@@ -46,7 +46,6 @@ BLUEPRINTS = (
     lobby_invitations.blueprint,
     open_tables.blueprint,
     home.blueprint,
-    visitors.blueprint,
     locale.blueprint,
     account.blueprint,
     unsubscribe.blueprint,
@@ -126,7 +125,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Broken, _broken)
     for kind in engine.UNAVAILABLE:
         app.register_error_handler(kind, _unavailable)
-    app.register_error_handler(processes.WrongClock, _wrong_clock)
+    app.register_error_handler(operations.WrongClock, _wrong_clock)
     app.register_error_handler(Exception, _internal_error)
     app.log_exception = _log_exception  # type: ignore[method-assign]
     secure = app.config["BYZANZ"].base_url.startswith("https:")
@@ -225,12 +224,12 @@ def _internal_error(error: Exception) -> tuple[str, int]:
 def _check_clock() -> None:
     if flask.request.endpoint in WITHOUT_CLOCK:
         return
-    processes.compare_if_due()
-    if processes.clock_off():
-        raise processes.WrongClock
+    operations.compare_if_due()
+    if operations.clock_off():
+        raise operations.WrongClock
 
 
-def _wrong_clock(_error: processes.WrongClock) -> tuple[str, int]:
+def _wrong_clock(_error: operations.WrongClock) -> tuple[str, int]:
     return error_page(503, gettext("Not available right now"), gettext(WRONG_CLOCK))
 
 

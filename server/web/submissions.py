@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from urllib.parse import urlsplit
 
@@ -20,7 +20,9 @@ import flask
 from flask import Flask, Response
 from flask_babel import format_timedelta, gettext
 from markupsafe import Markup
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
@@ -29,8 +31,9 @@ from server import play
 from server.errors import Refused
 from server.i18n import N_
 from server.i18n.characters import without_isolates
-from server.store import engine, submissions
-from server.store.submissions import Repeated
+from server.store import engine, links
+from server.store.engine import reading, transaction
+from server.store.models import Link, Submission
 from server.validation import excerpt
 
 # ---- settings that were changed on the page ----
@@ -173,6 +176,59 @@ def page_of(path: str) -> str:
     return flask.request.script_root + segments
 
 
+# ---- forms that were sent ----
+# The row is written by the first transaction of the request, so it stands exactly when something has changed.
+
+LONGEST_ANSWER = 300
+_STORED_LINK = re.compile(r"\{link (\d+)\}")
+
+
+class Repeated(Exception):
+    """The form has been sent before, and something has changed."""
+
+
+def _claim(session: Session, key: str, now: datetime) -> None:
+    """Note in a transaction that a form is being carried out.
+
+    Raises:
+        Repeated: it has been, by another request, which this one may have waited for.
+    """
+    try:
+        session.execute(insert(Submission).values(key=key, at=now))
+    except IntegrityError:
+        raise Repeated from None
+
+
+def _answered(key: str, location: str) -> None:
+    """Store where the answer to a form leads; a token in it stays out of the database."""
+    with transaction() as session:
+        token = links.token_in(location)
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        link = session.scalar(select(Link.id).where(Link.digest == digest)) if token else None
+        masked = location.replace(token, f"{{link {link}}}") if token and link else location
+        answer = masked if len(masked) <= LONGEST_ANSWER and not (token and link is None) else None
+        session.execute(update(Submission).where(Submission.key == key).values(answer=answer))
+
+
+def _forget(key: str) -> None:
+    """Let a form be sent once more: it was refused after all."""
+    with transaction() as session:
+        session.execute(delete(Submission).where(Submission.key == key))
+
+
+def _answer_to(key: str) -> tuple[str | None] | None:
+    """Return where the answer to a form that was sent leads, None in place of it if that is not known; None if new."""
+    with reading() as session:
+        found = session.get(Submission, key)
+        if found is None:
+            return None
+        match = _STORED_LINK.search(found.answer or "")
+        if match is None or found.answer is None:
+            return (found.answer,)
+        link = links.get(session, int(match[1]))
+        return (found.answer.replace(match[0], links.token(link)) if link else None,)
+
+
 # ---- once ----
 # A page with a form that makes something gets a fresh request id in it, by default. Browsers and proxies keep no page:
 # an id would come back later, or from others. A repetition with the same fields is led to where the first one led.
@@ -188,7 +244,7 @@ OWN = {
     "api.leave_order": "clients send no id; the same order is refused while it stands",
     "api.again": "there is one next game",
     "leave.play_again": "there is one next game",
-    "visitors.keep": "the second press leads to the seat of the first",
+    "new_game.keep": "the second press leads to the seat of the first",
     "moderation.act": "it is refused once the game has moved on since the preview",
     "account.redeem": "a link signs in once",
 }
@@ -219,7 +275,7 @@ SETS = {
     "invitations.act do=end": "ends that",
     "invitations.act do=pace": "sets the time control",
     "locale.choose": "chooses a language",
-    "visitors.dismiss": "hides an explanation",
+    "new_game.dismiss": "hides an explanation",
     "turn.mail_again": "confirms an address",
     "turn.note": "saves the notes",
     "leave.leave": "gives up a seat, or switches the autopilot",
@@ -240,7 +296,7 @@ ASKS = {
     "account.change_address do=mail": "a link by email",
     "open_tables.ask_link": "a link by email",
     "turn.mail_games": "links by email",
-    "visitors.ask_to_keep": "a link by email",
+    "new_game.ask_to_keep": "a link by email",
 }
 """Forms that ask for an email: asked again, it is wanted again, within the limits of the outbox."""
 _KNOWN = frozenset((*OWN, *SETS, *ASKS))
@@ -278,10 +334,10 @@ def _begin() -> AnyResponse | None:
     if not play.REQUEST_ID.fullmatch(request_id) or not is_once(request.endpoint, request.form.get("do", "")):
         return None
     key = _key(request_id)
-    if submissions.find(key) is not None:
+    if _answer_to(key) is not None:
         return _answer(key)
     flask.g.submission = key
-    engine.first_write(partial(submissions.claim, key=key, now=engine.utc_now()))
+    engine.first_write(partial(_claim, key=key, now=engine.utc_now()))
     return None
 
 
@@ -300,7 +356,7 @@ def _repeated(_error: Repeated) -> AnyResponse:
 def _answer(key: str) -> AnyResponse:
     """Lead a repetition to where the first request led, or to the page that the form is on."""
     until = time.monotonic() + WAIT
-    while (found := submissions.find(key)) is not None and found[0] is None and time.monotonic() < until:
+    while (found := _answer_to(key)) is not None and found[0] is None and time.monotonic() < until:
         time.sleep(0.05)
     return flask.redirect((found and found[0]) or page_of(flask.request.path), 303)
 
@@ -312,9 +368,9 @@ def _end(response: Response) -> Response:
         return response
     try:
         if response.status_code >= 400:
-            submissions.forget(key)
+            _forget(key)
         else:
-            submissions.answered(key, response.location or "")
+            _answered(key, response.location or "")
     except DBAPIError:
         LOGGER.warning("the answer to a form was not stored")
     return response

@@ -22,7 +22,6 @@ from markupsafe import Markup, escape
 
 from byzanz import record
 from server import i18n
-from server.config import zones
 from server.i18n.characters import Name, isolate_in_text, without_isolates
 from server.mail.text import as_text
 from server.play import history, names
@@ -33,7 +32,7 @@ from server.store.statements import GameRow, SeatRow
 
 def init_filters(app: Flask) -> None:
     """Register the filters."""
-    app.jinja_env.globals["zone_of"] = zones.zone_of
+    app.jinja_env.globals["zone_of"] = i18n.zone_of
     app.jinja_env.filters |= {
         "as_text": as_text,
         "listed": listed,
@@ -120,7 +119,7 @@ def day(at: datetime, zone: str, now: datetime | None = None) -> str:
     Args:
         now: leave out the year of days that are near: `18 Nov`.
     """
-    local = at.astimezone(zones.get(zone))
+    local = at.astimezone(i18n.zone(zone))
     near = now is not None and abs(at - now) < i18n.SAME_YEAR
     form = i18n.day_format() if near else f"{i18n.day_format()} y"
     return str(format_date(local, form, rebase=False))
@@ -143,7 +142,7 @@ def percent(value: int) -> str:
 
 def days_of(span: Span, zone: str) -> tuple[date, date]:
     """Return the first and the last day that a span touches."""
-    here = zones.get(zone)
+    here = i18n.zone(zone)
     return span[0].astimezone(here).date(), (span[1] - timedelta(seconds=1)).astimezone(here).date()
 
 

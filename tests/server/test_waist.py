@@ -18,7 +18,6 @@ READERS = {
     "events": None,
     "game": {"Table", "load", "register", "tenures_of"},
     "history": None,
-    "lengths": None,
     "names": None,
     "moderation": {
         *("ActNotPossible", "InvalidAct", "Newcomer", "has_looked", "looked_at"),

@@ -17,9 +17,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import text
 
-from server import play, validation
+from server import i18n, play, validation
 from server.accounts import absences
-from server.config import zones
 from server.errors import InvalidInput
 from server.mail.outgoing import digest, relevance
 from server.mail.outgoing.deliver import deliver
@@ -61,7 +60,7 @@ def fresh() -> Iterator[None]:
 
 
 def _restart() -> None:
-    zones.find.cache_clear()
+    i18n.find_zone.cache_clear()
     validation.time_zones.cache_clear()
     zoneinfo.ZoneInfo.clear_cache()
 
@@ -79,8 +78,8 @@ def lose(*, games: bool = True) -> None:
 
 @pytest.mark.parametrize("name", [GONE, *NAMELESS])
 def test_a_name_that_leads_to_no_zone_is_unknown(name: str) -> None:
-    assert zones.known(name) is None
-    assert zones.get(name) is UTC
+    assert i18n.known_zone(name) is None
+    assert i18n.zone(name) is UTC
     with pytest.raises(InvalidInput):
         validation.clean_zone(name)
 
@@ -89,7 +88,7 @@ def test_a_zone_whose_data_is_broken_is_unknown(tmp_path: Path) -> None:
     for name, data in (("Empty", b""), ("Short", b"TZif2"), ("Text", b"no zone at all " * 9)):
         (tmp_path / name).write_bytes(data)
         zoneinfo.reset_tzpath([tmp_path])
-        assert zones.known(name) is None
+        assert i18n.known_zone(name) is None
 
 
 def test_renamed_zones_are_known_by_both_names() -> None:
@@ -98,8 +97,8 @@ def test_renamed_zones_are_known_by_both_names() -> None:
         ("Europe/Kiev", "Europe/Kyiv"),
         ("US/Pacific", "UTC"),
     ):
-        assert zones.known(old) == old
-        assert zones.known(new) == new
+        assert i18n.known_zone(old) == old
+        assert i18n.known_zone(new) == new
 
 
 def test_nothing_else_opens_a_time_zone() -> None:
@@ -112,7 +111,7 @@ def test_nothing_else_opens_a_time_zone() -> None:
         if isinstance(node, ast.ImportFrom | ast.Import)
         and "zoneinfo" in {getattr(node, "module", ""), *(each.name for each in node.names)}
     }
-    assert opening == {"server/config/zones.py", "server/validation.py"}  # the latter lists their names
+    assert opening == {"server/i18n/__init__.py", "server/validation.py"}  # the latter lists their names
 
 
 @pytest.mark.changes_busy_table

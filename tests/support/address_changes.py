@@ -10,7 +10,7 @@ from sqlalchemy import select
 from server.accounts import addresses
 from server.mail.outgoing.deliver import deliver
 from server.scheduler import jobs
-from server.store import engine, links, processes
+from server.store import engine, links, operations
 from server.store.models import AddressChange, Link, Mail, Person
 from server.validation import Guest
 from tests.support.mail_servers import FakeMailer
@@ -24,7 +24,7 @@ NEW = "ann.new@smyrna.example"
 
 def trust_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the jobs trust the clock although no heartbeats are written."""
-    monkeypatch.setattr(processes, "enforced_until", lambda _session, now, _tick: now)
+    monkeypatch.setattr(operations, "enforced_until", lambda _session, now, _tick: now)
 
 
 def mailed(kind: str) -> list[Mail]:

@@ -19,7 +19,7 @@ from server.mail.text import quoted
 from server.play import game as play_game
 from server.play import positions, running, turns
 from server.play.positions import Position
-from server.store import alerts, engine, log, people
+from server.store import engine, log, operations, people
 from server.store.facts import Fact
 from server.store.models import Entry, Game, IncomingMail, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
@@ -308,7 +308,7 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
         felix = people.get_or_create(session, "felix@example.org", "Felix", now)
         felix.unreachable = felix.suppressed = quoted("550 5.1.1 no such user")
         _mails(session, felix.id, games["bounced"].people[1], now)
-        alerts.raise_alert(
+        operations.raise_alert(
             session,
             "refused:x",
             Fact("address_failed_before", {"said": quoted("550")}),
@@ -317,8 +317,10 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
         )
         said = Fact("address_failed_before", {"said": quoted("550 5.1.1 no such user")})
         for key in (f"refused:bounced:{felix.id}", f"complaint:{felix.id}"):  # the desk lists Felix already
-            alerts.raise_alert(session, key, said, now, "bounced")
-        alerts.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": quoted("530 no")}), now)
+            operations.raise_alert(session, key, said, now, "bounced")
+        operations.raise_alert(
+            session, "mail-settings", Fact("mail_settings", {"said": quoted("530 no")}), now
+        )
         session.get_one(Game, "aside").quarantine = quoted("entry 2 is illegal")
     play.moderate("paused", "!pause", reason="A wedding", person_id=mia, now=now)
     for seat in (0, 1, 2):

@@ -24,7 +24,7 @@ from server.demo import Inbox, free_port
 from server.mail.outgoing.smtp import Transport, parse_mail_url
 from server.play import history
 from server.scheduler import jobs, loop
-from server.store import engine, log, models, processes
+from server.store import engine, log, models, operations
 from tests.conftest import NOW, settings
 from tests.support.games import loaded
 from tests.support.servers import below, serving
@@ -58,8 +58,8 @@ class LiveServer:
         """Run one tick of the scheduler, sending emails over real SMTP."""
         now = engine.utc_now()
         with self.app.app_context():
-            for part in processes.PARTS:
-                loop.record_heartbeat(processes.HeartbeatRecorder(part, TICK), now, now.timestamp())
+            for part in operations.PARTS:
+                loop.record_heartbeat(operations.HeartbeatRecorder(part, TICK), now, now.timestamp())
             jobs.tick_turns(now, TICK)
             jobs.tick_reminders(now)
             with Transport(parse_mail_url(self.inbox.url), "byzanz.test") as transport:

@@ -12,7 +12,7 @@ from server.community import blocks, profiles, reports, talk
 from server.lobby import invitations
 from server.mail import deliverability
 from server.mail.text import quoted
-from server.store import alerts, engine, outbox
+from server.store import engine, operations, outbox
 from server.store.facts import Fact
 from server.store.models import Game, IncomingMail, Mail, Person, Seat, Turn
 from server.validation import Guest
@@ -85,8 +85,8 @@ def create() -> int:
         mail = session.scalars(select(Mail).where(Mail.key == "f")).one()
         mail.error = said
         for key in deliverability.alert_keys(zeno_id, ["running"]):
-            alerts.raise_alert(session, key, said, NOW)
-        alerts.raise_alert(session, "another", quoted("of somebody else"), NOW)
+            operations.raise_alert(session, key, said, NOW)
+        operations.raise_alert(session, "another", quoted("of somebody else"), NOW)
         details = {"name": PERSON.name, "why": "lost"}
         bob = session.scalars(select(Person.id).where(Person.email == BOB.address)).one()
         outbox.enqueue(

@@ -7,7 +7,7 @@ from typing import Any
 
 from server.mail.outgoing.smtp import Transport
 from server.scheduler import jobs, loop
-from server.store import processes
+from server.store import operations
 from tests.conftest import NOW
 from tests.support.games import TICK
 
@@ -54,7 +54,7 @@ class Machine:
         self.start()
 
     def start(self) -> None:
-        self.recorders = [processes.HeartbeatRecorder(part, self.tick) for part in processes.PARTS]
+        self.recorders = [operations.HeartbeatRecorder(part, self.tick) for part in operations.PARTS]
 
     def send_heartbeats(self) -> None:
         for recorder in self.recorders:
@@ -68,7 +68,7 @@ class Machine:
         """Let time pass on a healthy server; return the number of timeouts."""
         played, end = 0, self.now + span
         while self.now < end:
-            self.wait(min(0.9 * processes.longest_gap(self.tick), end - self.now))
+            self.wait(min(0.9 * operations.longest_gap(self.tick), end - self.now))
             self.send_heartbeats()
             played += jobs.tick_turns(self.now, self.tick)
         return played

@@ -25,7 +25,7 @@ from werkzeug.exceptions import NotFound
 
 from server.demo import LOOPBACK
 from server.store import engine
-from server.store.alerts import CLOCK_JUMPED
+from server.store.operations import CLOCK_JUMPED
 from tests.conftest import SECRET
 
 

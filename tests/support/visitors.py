@@ -17,7 +17,7 @@ from byzanz import chance
 from server import play
 from server.mail.text import quoted
 from server.play.moderation import Newcomer
-from server.store import alerts, engine, links, people
+from server.store import engine, links, operations, people
 from server.store.models import Alert, Block, Game, Link, LinkPurpose, Person, Seat
 from server.store.statements import LinkRow
 from tests.support.pages import log_in
@@ -218,7 +218,7 @@ def _moderated(made: Visitors, now: datetime) -> None:
     play.moderate("here", "!link 2", reason="lost", person_id=mia, now=now)
     made.look = play.moderate("here", "!look 0", reason="a question", person_id=mia, now=now)
     with engine.transaction() as session:
-        alerts.raise_alert(session, "x", quoted("Something is wrong."), now)
+        operations.raise_alert(session, "x", quoted("Something is wrong."), now)
         made.tokens["here", "Zoe"] = _links(session, "here", "Zoe", now)
     with engine.transaction() as session:
         made.alarm = session.query(Alert).one().id

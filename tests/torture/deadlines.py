@@ -119,11 +119,11 @@ def _app(breaks: str | None) -> Any:
 def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
     """Do what a scheduler does, repeatedly, and write the heartbeats of the web too."""
     from server.scheduler import jobs, loop
-    from server.store import processes
+    from server.store import operations
 
     with _app(breaks):
         jobs.DUE_AT_ONCE = AT_ONCE
-        recorders = [processes.HeartbeatRecorder(part, BEAT) for part in processes.PARTS]
+        recorders = [operations.HeartbeatRecorder(part, BEAT) for part in operations.PARTS]
         while True:
             for recorder in recorders:
                 loop.record_heartbeat(recorder, clock.now(), clock.steady())
@@ -135,10 +135,10 @@ def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
 def _drain(clock: Time, path: Path, breaks: str | None) -> int:
     """Tick at one time until nothing is played any more, and record that time; return 1 if there is no end to it."""
     from server.scheduler import jobs, loop
-    from server.store import processes
+    from server.store import operations
 
     with _app(breaks):
-        recorders = [processes.HeartbeatRecorder(part, BEAT) for part in processes.PARTS]
+        recorders = [operations.HeartbeatRecorder(part, BEAT) for part in operations.PARTS]
         now, steady = clock.now(), clock.steady()
         for _ in range(MANY_TICKS):
             for recorder in recorders:

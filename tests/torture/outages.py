@@ -157,7 +157,7 @@ class World:
 
     def _fall(self) -> None:
         """Stop processes; when all are down, skip the time."""
-        from server.store import processes
+        from server.store import operations
 
         if not self.away and self.draw.random() < self._odds("away", AWAY):
             which = self.draw.choice((["web"], ["scheduler"], ["web", "scheduler"], ["web", "scheduler"]))
@@ -167,27 +167,27 @@ class World:
                 self.true = max(self.away.values())
         for part in [part for part, until in self.away.items() if until <= self.true]:
             del self.away[part]
-        for part in processes.PARTS:
+        for part in operations.PARTS:
             if part not in self.recorders or (part not in self.away and self.draw.random() < RESTART):
-                self.recorders[part] = processes.HeartbeatRecorder(part, BEAT)
+                self.recorders[part] = operations.HeartbeatRecorder(part, BEAT)
 
     def _beat(self) -> None:
         from server.scheduler import loop
-        from server.store import processes
+        from server.store import operations
 
         for part in [part for part in self.recorders if part not in self.away]:
             last = self.last.get(part, self.true)
             if self.true - last > STEP:
                 self.noted.write("down", part=part, since=last.isoformat(), to=self.true.isoformat())
                 if self.draw.random() < 0.5:  # it was restarted; otherwise the machine has slept
-                    self.recorders[part] = processes.HeartbeatRecorder(part, BEAT)
+                    self.recorders[part] = operations.HeartbeatRecorder(part, BEAT)
             loop.record_heartbeat(self.recorders[part], self.now, self.steady)
             self.last[part] = self.true
 
     def _jump(self) -> None:
         """Let the clock jump; later it is corrected, or a moderator confirms it."""
         from server.scheduler import loop
-        from server.store import alerts, engine
+        from server.store import engine, operations
 
         if self.doubt is None and not self.away and self.draw.random() < self._odds("jump", JUMP):
             self.doubt = self.true, self.true + self._hours(ALONE)
@@ -198,7 +198,7 @@ class World:
                 self.off = timedelta(0)
                 self._beat()
             with engine.reading() as session:
-                stands = alerts.find_open(session, alerts.CLOCK_JUMPED)
+                stands = operations.open_alert(session, operations.CLOCK_JUMPED)
             if stands:
                 loop.confirm_clock(self.now)
             self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())

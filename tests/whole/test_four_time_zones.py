@@ -27,7 +27,7 @@ from server.mail.incoming import receive
 from server.mail.outgoing import deliver
 from server.play import clock, positions, running, turns
 from server.scheduler import jobs
-from server.store import engine, log, processes
+from server.store import engine, log, operations
 from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat
 from server.store.statements import TurnRow
 from server.web.http import format_moment
@@ -119,7 +119,7 @@ class Watch:
     def ticks(self) -> None:
         """Do everything that the server does at one time."""
         with engine.transaction() as session:
-            for part in processes.PARTS:
+            for part in operations.PARTS:
                 row = session.get(Heartbeat, part)
                 if row is None:
                     session.add(Heartbeat(part=part, at=self.now))

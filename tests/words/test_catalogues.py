@@ -74,7 +74,7 @@ def _called(call: ast.Call) -> str:
 
 
 DECIDED = {
-    "account/account.html": "account/account_page.py",
+    "account/account.html": "account/account.py",
     "game/verified.html": "game/verify.py",
     "lobby/organiser.html": "lobby/organiser_page.py",
     "lobby/seat.html": "lobby/organiser_page.py",

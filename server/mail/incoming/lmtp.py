@@ -21,7 +21,7 @@ from flask import Flask
 
 from server.config import settings
 from server.mail.incoming import receive, reply
-from server.store import processes, totals
+from server.store import operations
 from server.store.engine import UNAVAILABLE, insert, transaction, utc_now
 from server.store.models import Heartbeat
 
@@ -63,17 +63,17 @@ def accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
 
 
 def _accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
-    if processes.clock_off():
+    if operations.clock_off():
         return TRY_LATER
     with app.app_context():
         code = TOO_BIG if len(raw) > reply.LARGEST_MAIL else _process(raw, sender, recipient)
         if code != ACCEPTED:
-            totals.count(f"mail_in:{REJECTED[code]}")
+            operations.count_figure(f"mail_in:{REJECTED[code]}")
         if code in (UNKNOWN, TOO_BIG):
             LOGGER.info("incoming mail: %(outcome)s", {"outcome": REJECTED[code]})
         if code != TRY_LATER:
             with suppress(*UNAVAILABLE):  # stored with the next mail
-                totals.store()
+                operations.store_figures()
     return code
 
 
@@ -134,7 +134,7 @@ async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecu
 @contextmanager
 def heartbeats(app: Flask) -> Iterator[None]:
     """Record within the block that mail is received, in a thread of its own; the first time before the block."""
-    ended, process = threading.Event(), processes.ProcessHeartbeat([PART])
+    ended, process = threading.Event(), operations.ProcessHeartbeat([PART])
     _record_heartbeat(app, process)
 
     def record() -> None:
@@ -152,7 +152,7 @@ def heartbeats(app: Flask) -> Iterator[None]:
             process.stop()
 
 
-def _record_heartbeat(app: Flask, process: processes.ProcessHeartbeat) -> None:
+def _record_heartbeat(app: Flask, process: operations.ProcessHeartbeat) -> None:
     try:
         with app.app_context():
             if not process.send(utc_now):

@@ -18,14 +18,13 @@ from sqlalchemy.orm import Session
 from server.config import settings
 from server.mail import deliverability, subscriptions
 from server.mail.incoming import bounces, commands, mime, reply
-from server.mail.incoming import talk as incoming_talk
+from server.mail.incoming.commands import Outcome
 from server.mail.incoming.mime import Part
 from server.mail.incoming.reply import Reply
-from server.mail.incoming.talk import Outcome
 from server.mail.outgoing.smtp import ascii_domain
 from server.play import names
 from server.play.positions import NoRules, on_hold
-from server.store import links, log, outbox, people, totals
+from server.store import links, log, operations, outbox, people
 from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
@@ -276,22 +275,20 @@ def _reply(mail: Arrived, local: str, now: datetime) -> str:
         return _finish(row, access, "refused", unasked.as_fact(), now, unasked, talk, seldom=True)
     try:
         asked = (
-            incoming_talk.read_talk(access, message.lines)
-            if talk
-            else incoming_talk.read_reply(access, message.lines)
+            commands.read_talk(access, message.lines) if talk else commands.read_reply(access, message.lines)
         )
-        understood = incoming_talk.is_understood(access, asked)
+        understood = commands.is_understood(access, asked)
     except NoRules as missing:
         held = Outcome(fault=on_hold(missing))
         return _finish(row, access, held.kind, held.as_fact(), now, held, talk, seldom=True)
-    if message.doubt is not None and not incoming_talk.is_understood(access, asked, wholly=True):
+    if message.doubt is not None and not commands.is_understood(access, asked, wholly=True):
         return _finish(row, access, "auto", Fact("ignored", {"why": message.doubt}), now)
     if understood and not asked.only_words:
         people.note(person.id, now, access.game.id)
         people.store()
     if understood:
         deliverability.mark_reachable(person.id, now)
-    done = incoming_talk.carry_out(access, asked, row, now)
+    done = commands.carry_out(access, asked, row, now)
     done.cut = done.said and message.doubtful
     told = done if done.needs_answer else None
     return _finish(row, access, done.kind, done.as_fact(), now, told, talk, seldom=not understood)
@@ -444,14 +441,14 @@ def _answer(
 
 
 def _left_alone(kind: str, said: str) -> str:
-    totals.count(f"mail_in:{kind}")
+    operations.count_figure(f"mail_in:{kind}")
     LOGGER.info("incoming mail: %(outcome)s", {"outcome": said})
     return said
 
 
 def _log(row: IncomingMail, kind: str, said: str, about: Mapping[str, object]) -> str:
     """Log and count what was done about an incoming mail, and return it."""
-    totals.count(f"mail_in:{kind}")
+    operations.count_figure(f"mail_in:{kind}")
     of = ", ".join(f"{name} %({name})s" for name in about)
     values = {**about, "incoming": row.id, "kind": kind, "outcome": said}
     LOGGER.info(f"incoming mail %(incoming)s (%(kind)s, {of}): %(outcome)s", values)

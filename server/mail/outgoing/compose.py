@@ -23,9 +23,9 @@ from server.config import settings
 from server.i18n import N_
 from server.mail import deliverability
 from server.mail.outgoing import digest, smtp, view
+from server.mail.outgoing.letters import Talk
 from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import Message
-from server.mail.outgoing.talk import Talk
 from server.mail.outgoing.view import MailLinks
 from server.mail.text import as_text, one_line, wrapped
 from server.play import names

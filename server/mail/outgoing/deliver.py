@@ -25,7 +25,7 @@ from server.mail.outgoing.relevance import AddressSuppressed, Outdated, Postpone
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.play.positions import NO_RULES
-from server.store import alerts, links, mail_kinds, outbox, totals
+from server.store import links, mail_kinds, operations, outbox
 from server.store.engine import UNAVAILABLE, reading, transaction
 from server.store.facts import Fact
 from server.store.statements import MailRow
@@ -201,9 +201,9 @@ def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
                 digest.start_clocks(session, mail, composed.turns, now)
             elif kind.starts_clocks and turn is not None and composed.times is not None:
                 play.mail_accepted(session, turn, composed.times, now)
-            alerts.clear(session, (_late_key(mail), "mail-settings"), now)
+            operations.clear_alerts(session, (_late_key(mail), "mail-settings"), now)
     if first:
-        totals.count("mail_out:dropped", len(composed.merged))
+        operations.count_figure("mail_out:dropped", len(composed.merged))
         _log(mail, "sent")
     if composed.mends_address:
         deliverability.mark_reachable(mail.person_id, now)
@@ -239,19 +239,19 @@ def _retry_later(mail: MailRow, reason: Exception, now: datetime) -> None:
     with transaction() as session:
         outbox.retry_later(session, mail, now, reply, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(reason, TemporaryFailure) and reason.our_fault:
-            alerts.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": reply}), now)
+            operations.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": reply}), now)
         elif isinstance(reason, TemporaryFailure) and reason.cause == "ours":
             deliverability.report_refusal(session, reply, now)
         if now - mail.created_at > outbox.STUCK_AFTER or not isinstance(reason, TemporaryFailure):
             since = f"{mail.created_at:%Y-%m-%d %H:%M}"
             fact = Fact("mail_late", {"kind": mail.kind, "at": since, "said": reply})
-            alerts.raise_alert(session, _late_key(mail), fact, now, mail.game_id)
+            operations.raise_alert(session, _late_key(mail), fact, now, mail.game_id)
     _log(mail, "retried", reply)
 
 
 def _log(mail: MailRow, outcome: str, why: Fact | None = None) -> None:
     """Log and count the outcome of a mail."""
-    totals.count(f"mail_out:{outcome}")
+    operations.count_figure(f"mail_out:{outcome}")
     game = ", game %(game)s" if mail.game_id else ""
     line = f"mail %(mail)s (%(kind)s{game}) to person %(person)s {WORDS[outcome]}"
     values = {"mail": mail.id, "kind": mail.kind, "game": mail.game_id, "person": mail.person_id}

@@ -17,9 +17,8 @@ from sqlalchemy.orm import Session
 
 from byzanz import games
 from byzanz.record import Cause
-from server import play
-from server.config import zones
-from server.mail.outgoing import talk
+from server import i18n, play
+from server.mail.outgoing import letters
 from server.mail.text import one_line
 from server.play import clock, names, positions, turns
 from server.play.game import Table, load
@@ -54,7 +53,7 @@ def digest_minute(person: Person) -> int:
 
 def last_occurrence(zone: str, minute: int, now: datetime) -> tuple[date, datetime]:
     """Return the last time that clocks in a zone showed this minute of the day, and that day."""
-    here = zones.get(zone)
+    here = i18n.zone(zone)
     day = now.astimezone(here).date()
     while (at := clock.last_shown(here, day, minute)) > now:
         day -= timedelta(days=1)
@@ -74,7 +73,7 @@ def next_look(person: Person, now: datetime) -> datetime:
     day, at = last_occurrence(person.time_zone, minute, now)
     if now < at + SETTLED:
         return at + SETTLED
-    return clock.last_shown(zones.get(person.time_zone), day + timedelta(days=1), minute)
+    return clock.last_shown(i18n.zone(person.time_zone), day + timedelta(days=1), minute)
 
 
 def queue_due(now: datetime) -> int:
@@ -227,17 +226,17 @@ def _item(table: Table, turn: TurnRow, times: turns.Times | None) -> dict[str, A
         "names": [*map(one_line, names.at_table(game, table.seats, turn.seat))],
         "view": position.view(turn.seat),
         "times": times,
-        "zone": zones.zone_of(table.seats[turn.seat].person, game),
+        "zone": i18n.zone_of(table.seats[turn.seat].person, game),
         "head": game.head,
         "hash": game.head_hash,
         "said": _said(table, table.seats[turn.seat]),
     }
 
 
-def _said(table: Table, seat: SeatRow) -> talk.Talk:
+def _said(table: Table, seat: SeatRow) -> letters.Talk:
     """Return what was said at a table since the reader's own last move."""
     session, game = table.session, table.game
-    if seat.person is None or not talk.is_wanted(game, seat.person):
-        return talk.Talk()
+    if seat.person is None or not letters.wants_talk(game, seat.person):
+        return letters.Talk()
     last_own = log.last_move(session, game.id, seat.seat, (Cause.PLAYER, Cause.BOT))
-    return talk.since(session, game, seat.person, last_own)
+    return letters.talk_since(session, game, seat.person, last_own)

@@ -1,16 +1,28 @@
-"""What emails tell, as their templates lay it out: typed objects that decide what is shown, without a database."""
+"""What emails tell, as their templates lay it out: typed objects that decide what is shown.
+
+Only what is said of table talk is read from the database here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from sqlalchemy.orm import Session
+
 from byzanz import record
 from byzanz.record import Cause
+from server.community import talk
+from server.community.talk import Said
+from server.mail.text import one_line
+from server.store import links, log, mail_kinds, people
+from server.store.mail_kinds import Content, Stop
 from server.store.models import SeatStatus
+from server.store.statements import GameRow, MailRow, PersonRow, SeatRow
 
 # ---- a turn ----
 
@@ -282,3 +294,127 @@ class AnswerMail:
     def more(self) -> int:
         """How many moves are only on the page."""
         return len(self.moves) - len(self.listed)
+
+
+# ---- table talk: what others have said, as one reader may read it; no clock ever depends on it ----
+
+LINES_OF_WORDS = 3
+"""Lines of one person's words that an email shows."""
+WORDS = 20
+"""Words that one email shows at most, the newest; the page has all of them."""
+_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b", re.IGNORECASE)
+"""A whole hash: with it, words could look like the lines from which an email's reader checks the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What an email tells of the talk at a table.
+
+    Args:
+        words: the name of the speaker and the lines shown of each, oldest first.
+        left_out: how many older ones are only on the page.
+    """
+
+    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    left_out: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words) + self.left_out
+
+
+def is_talk(mail: MailRow) -> bool:
+    """Whether a mail is about nothing but table talk."""
+    return mail_kinds.of(mail.kind).stop is Stop.TALK
+
+
+def talk_in_mail(
+    session: Session,
+    mail: MailRow,
+    game: GameRow | None,
+    seat: SeatRow | None,
+    reader: PersonRow,
+    context: Mapping[str, Any],
+) -> Talk:
+    """Return the table talk that a mail tells.
+
+    Args:
+        context: the rest of what its template gets.
+    """
+    merged = context["merged_mails"]
+    if game is None or seat is None or not wants_talk(game, reader):
+        return Talk()
+    if is_talk(mail):
+        return talk_news(session, game, mail, merged)
+    after = _told_before(session, game, seat.seat, context)
+    return Talk() if after is None else talk_since(session, game, reader, after, merged)
+
+
+def _told_before(session: Session, game: GameRow, seat: int, context: Mapping[str, Any]) -> int | None:
+    """Return the entry from which on a mail tells the table talk; None if it tells none.
+
+    That is the reader's own last move; in an answer, the head when the turn opened to which they replied.
+    """
+    kind = mail_kinds.of(context["kind"])
+    if kind.about_turn:
+        return int(context["last_own"])
+    if kind.content is Content.ENDING:
+        return log.last_move(session, game.id, seat, (Cause.PLAYER, Cause.BOT))
+    address = context["details"].get("reply") if kind.answers_email else None
+    used = links.get(session, address) if address is not None else None
+    return used.seq if used is not None else None
+
+
+def wants_talk(game: GameRow, person: PersonRow) -> bool:
+    """Whether emails tell this person what is said at a table, and anything ever was: this asks no database."""
+    return game.said > 0 and person.talk != "never"
+
+
+def talk_since(
+    session: Session, game: GameRow, person: PersonRow, seq: int, merged: Sequence[MailRow] = ()
+) -> Talk:
+    """Return what others have said after an entry, and all that emails merged into this one would have told.
+
+    Args:
+        merged: other emails; those about anything but talk do not count.
+    """
+    if not wants_talk(game, person):
+        return Talk()
+    found = talk.said_since(session, game, person.id, seq)
+    if any(is_talk(mail) for mail in merged):
+        known = {said.id for said in found}
+        found = [
+            each for each in unread_words(session, game, person.id, merged) if each.id not in known
+        ] + found
+    return _shown_words(found)
+
+
+def talk_news(session: Session, game: GameRow, mail: MailRow, merged: Sequence[MailRow] = ()) -> Talk:
+    """Return what an email about nothing but talk tells, with those merged into it; nothing if all has been read."""
+    return _shown_words(unread_words(session, game, mail.person_id, [mail, *merged]))
+
+
+def unread_words(session: Session, game: GameRow, person_id: int, mails: Sequence[MailRow]) -> list[Said]:
+    """Return what emails about talk were queued to tell, and what was said since, unless its reader was at the table.
+
+    Args:
+        mails: queued; those about anything else do not count.
+    """
+    first = min(mail.created_at for mail in mails if is_talk(mail))
+    read_at = people.last(session, person_id, [game.id])
+    found = talk.words(session, game, person_id)
+    heard = (said for said in found if said.at >= first and not said.own and not said.hidden)
+    return [said for said in heard if read_at is None or said.at > read_at]
+
+
+def _shown_words(words: Iterable[Said]) -> Talk:
+    found = list(words)
+    rows = tuple((one_line(said.name), _lines_of_words(said.text)) for said in found[-WORDS:])
+    return Talk(rows, len(found) - len(rows))
+
+
+def _lines_of_words(text: str) -> tuple[str, ...]:
+    lines = [_HASH.sub(r"\1…", one_line(line)) for line in text.split("\n") if line.strip()]
+    return tuple(lines[:LINES_OF_WORDS] + ["…"] * (len(lines) > LINES_OF_WORDS))

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from server import play
 from server.community import blocks
-from server.config.zones import zone_of
-from server.mail.outgoing import talk
+from server.i18n import zone_of
+from server.mail.outgoing import letters
 from server.play import clock
 from server.play.game import Table, load
 from server.store import links, mail_kinds, outbox, people
@@ -249,7 +249,7 @@ def _is_talk_news(session: Session, rows: MailRows, _now: datetime) -> Fact | No
     if rows.person.talk != "once":
         return Fact("no_talk")
     assert rows.game is not None
-    return None if talk.news(session, rows.game, rows.mail) else Fact("words_read")
+    return None if letters.talk_news(session, rows.game, rows.mail) else Fact("words_read")
 
 
 CHECKS: dict[Requires, Callable[[Session, MailRows, datetime], Fact | None]] = {

@@ -17,14 +17,14 @@ from byzanz.games import title_of
 from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
 from server import i18n
+from server.community import results
 from server.config import settings
-from server.config.zones import zone_of
-from server.i18n import N_
-from server.mail.outgoing import digest, relevance, talk
+from server.i18n import N_, zone_of
+from server.mail.outgoing import digest, letters, relevance
 from server.mail.outgoing.letters import AnswerMail, EndingMail, InvitationMail, TurnMail
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, lengths, names, positions, standing_orders, turns
+from server.play import history, names, positions, standing_orders, turns
 from server.play.game import Table, load
 from server.store import facts, links, log, outbox
 from server.store.mail_kinds import Content, Lists, Reader, Stop, TurnOf
@@ -65,7 +65,7 @@ def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]
         "answer_by": rows.mail.created_at + ANSWER_WITHIN,
         "message": one_line(game.message),
         "cuts": history.fixed_cuts(table.game, table.seats, _reader(rows, table.game)).values(),
-        "length": lengths.estimate(session, game, table.seats),
+        "length": results.estimate_length(session, game, table.seats),
     }
 
 
@@ -243,7 +243,7 @@ def template_context(
         context["until"] = datetime.fromisoformat(context["details"]["until"])
     context |= _merged(session, rows, context, mail_links)
     return context | {
-        "table_talk": talk.in_mail(session, rows.mail, rows.game, rows.seat, rows.person, context)
+        "table_talk": letters.talk_in_mail(session, rows.mail, rows.game, rows.seat, rows.person, context)
     }
 
 
@@ -297,7 +297,9 @@ def _merged(
     if rows.kind.about_turn:  # it does not contain the news of entries that it leaves out
         first = context["entries"][0].seq if context["entries"] else mail.seq
         merged = [
-            other for other in merged if talk.is_talk(other) or (other.seq and first and other.seq >= first)
+            other
+            for other in merged
+            if letters.is_talk(other) or (other.seq and first and other.seq >= first)
         ]
     more: dict[str, Any] = {"merged": tuple(other.id for other in merged), "merged_mails": merged}
     content = rows.kind.content

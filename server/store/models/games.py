@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueC
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from byzanz import record
-from server.config import zones
+from server import i18n
 from server.store.engine import Base, Hex, NameText, Stamp, UtcTime, ZoneName
 from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
@@ -93,7 +93,7 @@ class Game(Base):
     commitment: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(UtcTime, index=True)
     options: Mapped[str] = mapped_column(Text, default="{}")
-    time_zone: Mapped[str] = mapped_column(ZoneName(zones.DEFAULT), default=zones.DEFAULT)
+    time_zone: Mapped[str] = mapped_column(ZoneName(i18n.DEFAULT_ZONE), default=i18n.DEFAULT_ZONE)
     listed: Mapped[bool] = mapped_column(default=False)
     """Shown in the lobby, where anyone may watch and take a free seat."""
     bank: Mapped[int] = mapped_column(default=0)
@@ -163,7 +163,7 @@ class GameSettings:
     """Weekdays on which the game's clocks stop."""
     options: str = "{}"
     """Of the rules, as a game keeps them."""
-    time_zone: str = zones.DEFAULT
+    time_zone: str = i18n.DEFAULT_ZONE
     """Of the table, for people who have set none."""
     listed: bool = False
     """Shown in the lobby, where anyone may take a free seat."""

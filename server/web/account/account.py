@@ -1,67 +1,92 @@
-"""The account: signing in and out, settings, figures of one's answers, muted people, a copy of the data, leaving."""
+"""The account: signing in and out, settings, muted people, a copy of the data, leaving, and another address."""
 
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 import flask
 from flask import Blueprint, Response, render_template, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import i18n, validation
 from server.accounts import absences, addresses, login, personal_data
-from server.community import blocks, profiles, reliability, talk
-from server.community import talk as community_talk
+from server.community import blocks, profiles, talk
 from server.config import settings
 from server.errors import InvalidInput, NoSuchLink, Refused
+from server.i18n import N_
 from server.lobby import notify
 from server.lobby import settings as lobby_settings
 from server.mail import subscriptions
 from server.mail.outgoing import digest
 from server.store import links, people
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, SeatStatus
+from server.store.models import Absence, BrowserSession, LinkPurpose, Person
 from server.store.statements import LinkRow
-from server.validation import whole_number
 from server.web import locale, submissions
-from server.web.account.account_page import AUDIENCES, AccountPage
 from server.web.http import GAME_ID, browser, csrf, limiter, unknown_link
 from server.web.templating import time_of_day
 
+# ---- what the page decides ----
+# Its sentences are marked here and translated in `templates/account/account.html`.
+
+AUDIENCES = {"nobody": N_("Nobody"), "met": N_("People I have played with"), "all": N_("Everybody")}
+"""Who can see a profile."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountPage:
+    """The settings of a person.
+
+    Args:
+        done: what the page is to confirm, as its address says.
+        absences: those that are not over.
+        this_browser: the session of the browser that asks.
+    """
+
+    me: Person
+    now: datetime
+    refusal: Refused | None
+    done: str
+    absences: Sequence[Absence]
+    browsers: Sequence[BrowserSession]
+    this_browser: BrowserSession | None
+
+    @property
+    def wrong(self) -> str | None:
+        """The field that was refused."""
+        return self.refusal.field if isinstance(self.refusal, InvalidInput) else None
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the settings have just been saved."""
+        return self.done == "saved" and self.refusal is None
+
+    @property
+    def away(self) -> list[tuple[Absence, bool]]:
+        """The absences, each with whether it has begun and can no longer be removed."""
+        return [(absence, absence.from_at <= self.now) for absence in self.absences]
+
+    @property
+    def invitations(self) -> tuple[str, str, str]:
+        """What is said about invitations, and what the button beside it does and says."""
+        if self.me.no_invitations:
+            return N_("We send you no invitations."), "allow", N_("Allow invitations")
+        refuse = N_("Never send me invitations")
+        return N_("Other people can invite you to games by email."), "refuse", refuse
+
+    @property
+    def sessions(self) -> list[tuple[BrowserSession, bool]]:
+        """The browsers in which the person is signed in, each with whether it is the one that asks."""
+        own = self.this_browser.id if self.this_browser else None
+        return [(browser, browser.id == own) for browser in self.browsers]
+
+
 blueprint = Blueprint("account", __name__)
-
-BROWSERS = {
-    "Edge": r"Edg[eA]?/|EdgiOS/",
-    "Opera": r"OPR/|Opera",
-    "Samsung Internet": r"SamsungBrowser/",
-    "Firefox": r"Firefox/|FxiOS/",
-    "Chrome": r"Chrom(e|ium)/|CriOS/",
-    "Safari": r"Safari/",
-}
-"""What each browser says of itself; the first that fits counts, since most also claim to be a later one."""
-SYSTEMS = {
-    "Android": "Android",
-    "iPad": "iPad",
-    "iPhone": "iPhone",
-    "Windows": "Windows",
-    "ChromeOS": "CrOS",
-    "macOS": "Macintosh",
-    "Linux": "Linux",
-}
-
-
-def browser_name(user_agent: str) -> str:
-    """Return browser and system (`Firefox, Linux`) as a User-Agent header tells them; empty if it tells neither."""
-    found = (
-        next((name for name, pattern in table.items() if re.search(pattern, user_agent)), None)
-        for table in (BROWSERS, SYSTEMS)
-    )
-    return ", ".join(name for name in found if name)
-
 
 # ---- signing in and settings ----
 
@@ -129,7 +154,7 @@ def redeem(token: str) -> ResponseReturnValue:
     flask.current_app.extensions["csrf"].protect()
     person = login.redeem(token, utc_now(), login.this_browser()) or unknown_link(token)
     table, seat = flask.session.get(login.TABLE_KEY), flask.session.get(login.SEAT_KEY)
-    login.sign_in(person.id, browser_name(flask.request.user_agent.string), utc_now(), link=token)
+    login.sign_in(person.id, login.browser_name(flask.request.user_agent.string), utc_now(), link=token)
     locale.save_language()
     back = url_for("invitations.free_seat", game_id=table) if table else url_for("home.index")
     if table and seat is not None:
@@ -180,12 +205,12 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             fields=_fields(me),
             stored=_stored(me),
             days_a_year=absences.BUDGET,
-            tables=_current_games(session, me),
+            tables=notify.games_of(session, me.id),
             zones=validation.time_zones(),
             unknown_zone=people.unknown_zone(session, me.id),
             hour=digest.digest_minute(me),
             feed=_feed(session, me),
-            muted=community_talk.muted(session, me.id),
+            muted=talk.muted(session, me.id),
             blocked=blocks.listed(session, me.id),
             refusal=refusal,
         )
@@ -211,21 +236,6 @@ def _stored(me: Person) -> dict[str, str]:
     if me.quiet_from is not None and me.quiet_to is not None:
         fields |= {"quiet_from": time_of_day(me.quiet_from), "quiet_to": time_of_day(me.quiet_to)}
     return fields
-
-
-def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
-    """Return the games that still send them mail, newest first."""
-    query = (
-        select(Game, Seat)
-        .join(Seat, Seat.game_id == Game.id)
-        .where(Seat.person_id == me.id, Game.status.in_((GameStatus.INVITING, GameStatus.RUNNING)))
-        .order_by(Game.created_at.desc())
-    )
-    return [
-        (game, seat)
-        for game, seat in session.execute(query).unique()
-        if seat.status != SeatStatus.INVITED or not notify.is_kept_from(session, game, me.id)
-    ]
 
 
 @blueprint.post("/account")
@@ -346,25 +356,6 @@ csrf.exempt(ask_link)  # it works without cookies: it only sends mail
 csrf.exempt(redeem)  # it checks the token itself
 
 
-# ---- how one answers ----
-
-
-@blueprint.get("/account/answers")
-def answers() -> ResponseReturnValue:
-    """Show a person how they answer."""
-    with reading() as session:
-        me = login.signed_in(session)
-        if me is None:
-            return flask.redirect(url_for("account.sign_in"), 303)
-        return render_template(
-            "account/answers.html",
-            me=me,
-            shown=reliability.shown(session, [me.id])[me.id],
-            own=reliability.of_all_games(session, me.id),
-            misses=reliability.misses(session, me.id),
-        )
-
-
 # ---- muted people ----
 
 
@@ -376,7 +367,7 @@ def unmute() -> ResponseReturnValue:
         me = login.signed_in(session)
     if me is None:
         return flask.redirect(url_for("account.sign_in"), 303)
-    other = whole_number(flask.request.form.get("other", ""), 999_999_999)
+    other = validation.whole_number(flask.request.form.get("other", ""), 999_999_999)
     if other is None:
         flask.abort(400)
     talk.unmute(me.id, other)

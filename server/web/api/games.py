@@ -28,7 +28,7 @@ from server.lobby import rematch
 from server.play import history, positions, standing_orders, turns
 from server.play.game import Table, load
 from server.play.positions import Broken, Position, on_hold
-from server.store import engine, links, processes
+from server.store import engine, links, operations
 from server.store.models import GameStatus
 from server.store.statements import GameRow
 from server.validation import excerpt
@@ -575,11 +575,11 @@ for _kind in engine.UNAVAILABLE:
     blueprint.register_error_handler(_kind, _unavailable)
 
 
-def _wrong_clock(_error_of_ours: processes.WrongClock) -> tuple[dict[str, Any], int]:
+def _wrong_clock(_error_of_ours: operations.WrongClock) -> tuple[dict[str, Any], int]:
     return _error(503, "unavailable", gettext(http.WRONG_CLOCK))
 
 
-blueprint.register_error_handler(processes.WrongClock, _wrong_clock)
+blueprint.register_error_handler(operations.WrongClock, _wrong_clock)
 
 
 def no_such_call() -> Response | None:

@@ -11,11 +11,11 @@ from pydantic import Field
 from server import validation
 from server.community import profiles
 from server.community.profiles import Profile
+from server.community.results import Span
 from server.errors import InvalidInput, Refused
 from server.lobby import open_tables
 from server.lobby.open_tables import OfferedSeat, OpenTable
 from server.lobby.settings import TimeControl
-from server.play.lengths import Span
 from server.store import engine
 from server.store.models import GameSettings
 from server.web import http

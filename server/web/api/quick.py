@@ -18,7 +18,7 @@ from flask import Flask
 
 from server import play
 from server.ops.metrics import ROUTE
-from server.store import engine, links, networks, people, processes
+from server.store import engine, links, networks, operations, people
 from server.web import http
 from server.web.api import schema
 from server.web.api.games import REFUSAL, MoveRequest
@@ -59,8 +59,8 @@ def _played(app: Flask, environ: WSGIEnvironment) -> play.Receipt | None:
     if known is None or body is None:
         return None
     with app.app_context():
-        processes.compare_if_due()
-        if processes.clock_off() or not _is_within_limits(environ):
+        operations.compare_if_due()
+        if operations.clock_off() or not _is_within_limits(environ):
             return None
         engine.begin_request()
         networks.begin(http.networks_of(environ))

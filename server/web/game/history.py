@@ -20,7 +20,6 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
 from server.community import talk
 from server.community.talk import Said
-from server.config import zones
 from server.errors import BadRequest
 from server.play import history, names, positions, standing_orders
 from server.play.game import Table
@@ -125,7 +124,7 @@ def _line(
 
 def short(at: datetime, zone: str) -> str:
     """Return a moment as lines of the log give it: without a year, in a time zone."""
-    local = at.astimezone(zones.get(zone))
+    local = at.astimezone(i18n.zone(zone))
     text: str = format_datetime(local, f"{i18n.day_format(local)}, HH:mm", rebase=False)
     return text
 

@@ -14,7 +14,6 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from server import i18n
-from server.config import zones
 from server.i18n import N_
 from server.mail import causes
 from server.store import facts, mail_kinds
@@ -222,6 +221,6 @@ def _of_received(row: IncomingMail, name: str, zone: str, *, show_outcome: bool)
 
 
 def _short(at: datetime, zone: str) -> str:
-    local = at.astimezone(zones.get(zone))
+    local = at.astimezone(i18n.zone(zone))
     text: str = format_datetime(local, f"{i18n.day_format(local)}, HH:mm", rebase=False)
     return text

@@ -27,8 +27,8 @@ from server import config, i18n
 from server.accounts import login
 from server.community import profiles
 from server.config import settings
-from server.config.zones import zone_of
 from server.errors import Refused
+from server.i18n import zone_of
 from server.lobby import rematch
 from server.play import autopilot, positions, standing_orders, turns
 from server.play import history as play_history

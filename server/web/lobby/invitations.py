@@ -16,15 +16,15 @@ from byzanz.bots import BOTS
 from byzanz.rules import PUBLIC
 from server import errors, i18n, validation
 from server.accounts import login
-from server.community import blocks, reliability
+from server.community import blocks, reliability, results
 from server.config import settings
-from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused, TooMany
+from server.i18n import zone_of
 from server.lobby import create, invitations, notify, open_tables, rematch
 from server.lobby import settings as lobby_settings
 from server.lobby.create import has_name
 from server.mail import subscriptions
-from server.play import history, lengths, names, positions
+from server.play import history, names, positions
 from server.play.game import load
 from server.store import links, mail_kinds
 from server.store.engine import reading, utc_now
@@ -63,7 +63,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             organiser_name=names.of_person(table.game, table.seats, host, reader),
             title=games.title_of(found.game.slug),
             follows=rematch.game_before(session, found.game.id) is not None,
-            length=lengths.estimate(session, table.game, table.seats),
+            length=results.estimate_length(session, table.game, table.seats),
             name=form.get("name", _offered_name(found)),
             me=found.person,
             has_hours=lobby_settings.has_hours(found.person),
@@ -206,7 +206,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             own=own,
             title=rules.title,
             rules=rules,
-            length=lengths.estimate(session, table.game, seats),
+            length=results.estimate_length(session, table.game, seats),
             me=host,
             has_hours=lobby_settings.has_hours(host),
             hours=form or {"time_zone": game.time_zone},
@@ -399,7 +399,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             free=sum(seat.status == SeatStatus.FREE for seat in seats)
             if game.status == GameStatus.INVITING
             else 0,
-            length=lengths.estimate(session, table.game, seats),
+            length=results.estimate_length(session, table.game, seats),
             title=games.title_of(game.slug),
             name=form.get("name", me.name if me else ""),
             has_hours=me is not None and lobby_settings.has_hours(me),

@@ -20,13 +20,13 @@ from byzanz.games import latest
 from server import i18n
 from server.accounts import login, personal_data
 from server.community import reports
-from server.config.zones import zone_of
 from server.errors import InvalidInput, Refused
+from server.i18n import zone_of
 from server.mail import deliverability
 from server.play import autopilot, names, powers
 from server.play.powers import Asker, Conflict
 from server.scheduler import loop
-from server.store import alerts, log, people
+from server.store import log, operations, people
 from server.store.engine import parse_stamp, reading, stamp, utc_now
 from server.store.models import (
     FAILED,
@@ -294,7 +294,7 @@ def clear(alert_id: int) -> ResponseReturnValue:
     if found is None:
         flask.abort(404)
     now = utc_now()
-    if found.key == alerts.CLOCK_JUMPED:  # clearing this alert confirms that the clock is right
+    if found.key == operations.CLOCK_JUMPED:  # clearing this alert confirms that the clock is right
         loop.confirm_clock(now)
     reports.resolve(alert_id, flask.request.form.get("reason", ""), g.me.id, now)
     return flask.redirect(url_for(".show"), 303)

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.i18n import N_
 from server.play import names, powers
-from server.store import alerts
+from server.store import operations
 from server.store.facts import Fact
 from server.store.models import Alert, Game, GameStatus, Mail, Person, Seat, SeatStatus, Turn
 from server.store.statements import GameRow, SeatRow, TurnRow
@@ -271,7 +271,7 @@ class Case:
     @property
     def button(self) -> str:
         """What the button that clears the alert says."""
-        clock = self.alert is not None and self.alert.key == alerts.CLOCK_JUMPED
+        clock = self.alert is not None and self.alert.key == operations.CLOCK_JUMPED
         return N_("The clock is correct: continue") if clock else N_("Mark as resolved")
 
 
@@ -371,7 +371,7 @@ class DeskPage:
 
     @cached_property
     def _wrong(self) -> list[Case]:
-        clock_first = sorted(self.alerts.rows, key=lambda row: row[0].key != alerts.CLOCK_JUMPED)
+        clock_first = sorted(self.alerts.rows, key=lambda row: row[0].key != operations.CLOCK_JUMPED)
         return [
             *(self._alert(*row) for row in clock_first),
             *(self._held(*row) for row in self.on_hold.rows),

@@ -8,8 +8,8 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 
 from server import play
-from server.config.zones import zone_of
 from server.errors import NotEverybody, Refused
+from server.i18n import zone_of
 from server.lobby import open_tables, rematch
 from server.play import positions
 from server.play.game import load

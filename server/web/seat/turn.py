@@ -21,10 +21,9 @@ from byzanz.moves import Move, RulesError, ranked
 from server import play
 from server.accounts import login
 from server.community import reports, talk
-from server.community.plain_text import is_masked
-from server.community.talk import Said
-from server.config.zones import zone_of
+from server.community.talk import Said, is_masked
 from server.errors import Closed, NoSuchLink, Refused
+from server.i18n import zone_of
 from server.lobby import rematch
 from server.mail import deliverability
 from server.play import autopilot, names, positions, standing_orders, turns
@@ -41,9 +40,17 @@ from server.web import submissions
 from server.web.game import history
 from server.web.game.history import MOST, HistoryLine, dated, woven
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access, unknown_link
-from server.web.seat import move as seat_move
-from server.web.seat.move import MalformedForm, MoveForm, read_form, why
-from server.web.seat.turn_page import DONE, Problem, TalkPanel, TurnPage
+from server.web.seat import turn_page
+from server.web.seat.turn_page import (
+    DONE,
+    MalformedForm,
+    MoveForm,
+    Problem,
+    TalkPanel,
+    TurnPage,
+    read_form,
+    why_refused,
+)
 
 # ---- table talk ----
 
@@ -221,7 +228,7 @@ def move(token: str) -> ResponseReturnValue:
             link_id=access.link.id,
         )
     except RulesError as error:
-        problem = Problem(why(error, access.game.slug, form), bool(form.ticked))
+        problem = Problem(why_refused(error, access.game.slug, form), bool(form.ticked))
         return _redraw(token, access, 422, problem, form)
     except NoSuchLink:
         unknown_link(token)
@@ -330,10 +337,12 @@ def _page(
     }
     context |= talk_context(table, access, context, after, _zone(access), utc_now())
     if fresh is not None:
-        context |= seat_move.context(table, access, position, fresh, entries, _zone(access), context["next"])
+        context |= turn_page.after_move(
+            table, access, position, fresh, entries, _zone(access), context["next"]
+        )
     context |= _choices(position, number) | _times(table, position, number)
     if preselected is not None and not again:
-        answer = seat_move.from_link(position, number, preselected)
+        answer = turn_page.preselected(position, number, preselected)
         context |= {"chosen": answer, "ticked": answer.ticked}
     return _draw(table, access, context)
 
@@ -353,7 +362,7 @@ def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any
         "seats": table.seats,
         "names": names.at_table(table.game, table.seats, access.seat.seat),
         "zone": _zone(access),
-        "next": seat_move.next_games(table.session, access),
+        "next": turn_page.next_games(table.session, access),
         "seen": table.game.head,
         "now": utc_now(),
         "lost": person is not None and (person.suppressed or person.unreachable),

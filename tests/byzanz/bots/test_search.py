@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from byzanz.bots import decide, no_budget, playout_budget, time_budget
-from byzanz.bots.players import End, _playout, _shares
+from byzanz.bots import End, _playout, _shares, decide, no_budget, playout_budget, time_budget
 from byzanz.chance import Draw, Stream, deal
 from byzanz.games import latest
 from byzanz.moves import Move, Outcome, Question, Shuffle

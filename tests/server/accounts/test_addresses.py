@@ -173,7 +173,7 @@ def test_an_outage_does_not_count_for_nobody_could_object(ann: int) -> None:
 
 def test_nothing_is_done_while_the_clock_is_in_doubt(ann: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ask_and_confirm(ann, NEW, NOW)
-    monkeypatch.setattr("server.store.processes.enforced_until", lambda *_: None)
+    monkeypatch.setattr("server.store.operations.enforced_until", lambda *_: None)
     assert tick(NOW + 2 * DAY) == 0
 
 

@@ -19,7 +19,7 @@ from server.community import profiles, results, talk
 from server.errors import InvalidInput, Refused
 from server.lobby import create
 from server.play.moderation import ActNotPossible, Newcomer
-from server.store import alerts, engine, links, people
+from server.store import engine, links, operations, people
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 from server.store.models import (
@@ -526,7 +526,7 @@ def test_alerts_follow_the_account_and_those_about_the_old_address_go(
             f"word:{pair[1]}0:g1:4",
             "another",
         ):
-            alerts.raise_alert(session, key, BOUNCED, NOW)
+            operations.raise_alert(session, key, BOUNCED, NOW)
     join(pair)
     with engine.reading() as session:
         keys = set(session.scalars(sa.select(Alert.key)))

@@ -29,7 +29,7 @@ from server import create_app
 from server.cli import main
 from server.config.home import create_key
 from server.ops import doctor, logs, serve
-from server.store import engine, totals
+from server.store import engine, operations
 from server.store.models import Mail, ModeratorAction, Person
 from tests.conftest import NOW, Table
 from tests.support.databases import settings
@@ -107,6 +107,46 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"byzanz {__version__}\n"
+
+
+HEAVY = {
+    "alembic",
+    "apscheduler",
+    "babel",
+    "email_validator",
+    "flask",
+    "jinja2",
+    "pydantic",
+    "sqlalchemy",
+    "werkzeug",
+}
+"""Libraries that take most of a second to import, and that only some commands need."""
+
+
+def imported(*words: str) -> set[str]:
+    """Run a command in a process of its own and return the modules that it has imported."""
+    code = (
+        "import sys\nfrom server.cli import main\ntry:\n    main(sys.argv[1:])\n"
+        "finally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stdout
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "also"),
+    [
+        (["--help"], {"byzanz.games", "byzanz.bots", "server.cli.kit"}),
+        (["--version"], {"byzanz.games", "byzanz.bots", "server.cli.kit"}),
+        (["serve", "--help"], {"byzanz.games", "byzanz.bots", "server.cli.kit"}),
+        (["play", "--help"], {"server.cli.admin", "server.cli.records"}),
+        (["completion"], {"server.config", "server.validation"}),
+    ],
+    ids=str,
+)
+def test_help_and_completion_import_nothing_that_they_do_not_need(words: list[str], also: set[str]) -> None:
+    assert imported(*words) & (HEAVY | also) == set()
 
 
 ASKED = {
@@ -686,7 +726,7 @@ def test_what_a_command_counts_is_stored(on_database: Run) -> None:
     words = ["new", "byzanz", "--player", "ann@example.org", "--bot", "greedy", "--bot", "greedy", "--start"]
     assert on_database(*words)[0] == 0
     with engine.reading() as session:
-        assert totals.stored(session)["entries:chance"] == 1
+        assert operations.stored_figures(session)["entries:chance"] == 1
 
 
 @contextmanager

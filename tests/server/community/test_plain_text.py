@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.community.plain_text import ADDRESS, LINK, cleaned, is_masked, masked
+from server.community.talk import ADDRESS, LINK, cleaned, is_masked, masked
 from tests.support.costs import costs_at_most
 
 TOKEN = "abcdefghijklmnopqrstuvwx23"

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from server.community import reports, talk
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, Refused, TooMany
 from server.scheduler import jobs
-from server.store import alerts, engine, log, people, processes
+from server.store import engine, log, operations, people
 from server.store.models import Alert, Game, Person, Seat, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
@@ -58,10 +58,10 @@ def test_a_word_is_reported_once_by_each(game: Table) -> None:
     keys = [f"word:{game.people[seat]}:{game.id}:2" for seat in (0, 2)]
     assert raised() == keys
     with engine.transaction() as session:
-        alerts.clear(session, keys, NOW)
+        operations.clear_alerts(session, keys, NOW)
     reports.report(game.id, game.people[0], word_id(game.id, 2), NOW + DAY)
     with engine.reading() as session:
-        assert alerts.find_open(session, keys[0]) is None  # a moderator has dealt with it
+        assert operations.open_alert(session, keys[0]) is None  # a moderator has dealt with it
 
 
 @pytest.mark.parametrize(("seat", "number"), [(1, 2), (0, 4), (0, 0)])
@@ -125,8 +125,8 @@ def test_hidden_words_keep_their_text_for_a_month(game: Table, mia: int) -> None
 def test_the_scheduler_purges_hidden_words(game: Table, mia: int) -> None:
     reports.hide(game.id, 2, "rude", mia, NOW)
     late = NOW + timedelta(days=31)
-    for part in processes.PARTS:
-        processes.HeartbeatRecorder(part, 5).record(late, 0)
+    for part in operations.PARTS:
+        operations.HeartbeatRecorder(part, 5).record(late, 0)
     jobs.tick_purge(late, 5)
     assert word(game, 2).text == ""
     again = talk.say(game.id, game.people[1], "two", request_id="two", now=late)

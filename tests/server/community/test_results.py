@@ -20,7 +20,7 @@ from server.errors import NotRunning
 from server.lobby import visitors
 from server.play import positions
 from server.scheduler import jobs
-from server.store import engine, log, people, processes
+from server.store import engine, log, operations, people
 from server.store.models import Conduct, Game, Outage, Person, Reliability, Standing
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
@@ -51,7 +51,7 @@ def game_of(game_id: str) -> Game:
 @pytest.fixture
 def up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the jobs trust the clock although no heartbeats are written."""
-    monkeypatch.setattr(processes, "enforced_until", lambda _session, now, _tick: now)
+    monkeypatch.setattr(operations, "enforced_until", lambda _session, now, _tick: now)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -147,7 +147,7 @@ def test_an_error_in_one_game_leaves_the_others_counted(
     monkeypatch.setattr(reliability, "of_game", faulty)
     assert jobs.tick_results(NOW, TICK) == 2
     monkeypatch.undo()
-    monkeypatch.setattr(processes, "enforced_until", lambda _session, now, _tick: now)
+    monkeypatch.setattr(operations, "enforced_until", lambda _session, now, _tick: now)
     assert jobs.tick_results(NOW, TICK) == 1
 
 
@@ -157,11 +157,11 @@ def test_a_game_waits_until_every_part_of_the_server_is_known_to_have_been_up(
     game = table(3, slug="byzantium")
     finish(game.id, NOW)
     for until in (None, NOW - timedelta(seconds=1)):
-        monkeypatch.setattr(processes, "enforced_until", lambda *_args, until=until: until)
+        monkeypatch.setattr(operations, "enforced_until", lambda *_args, until=until: until)
         assert jobs.tick_results(NOW, TICK) == 0
     with engine.transaction() as session:
         session.add(Outage(part="web", from_at=NOW - DAY, to_at=NOW + DAY))
-    monkeypatch.setattr(processes, "enforced_until", lambda *_args: NOW + DAY)
+    monkeypatch.setattr(operations, "enforced_until", lambda *_args: NOW + DAY)
     assert jobs.tick_results(NOW + DAY, TICK) == 1
     with engine.reading() as session:
         assert {row.answers for row in session.scalars(select(Conduct))} == {"[]"}

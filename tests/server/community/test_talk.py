@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 
 from server import play
 from server.community import talk
-from server.community.plain_text import cleaned
+from server.community.talk import cleaned
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, NoSuchLink, Refused, TooMany
 from server.i18n import characters
 from server.play import names

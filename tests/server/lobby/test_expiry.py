@@ -10,7 +10,7 @@ from flask import Flask
 from server.lobby import create, invitations
 from server.mail.outgoing.deliver import deliver
 from server.scheduler import jobs
-from server.store import alerts, engine, processes
+from server.store import engine, operations
 from server.store.facts import Fact
 from server.store.models import Game
 from tests.support.at_once import at_once
@@ -133,12 +133,12 @@ def test_nothing_happens_while_the_clock_is_in_doubt(now: datetime) -> None:
     game_id, _host = half_full_table(now)
     assert jobs.tick_tables(now + 30 * DAY, TICK) == 0, "no part of the server is known to be up"
     later = now + 14 * DAY
-    for part in processes.PARTS:
-        processes.HeartbeatRecorder(part, TICK).record(later, 0.0)
+    for part in operations.PARTS:
+        operations.HeartbeatRecorder(part, TICK).record(later, 0.0)
     assert jobs.tick_tables(later, TICK) == 1
     assert len(mails("open_table")) == 1
     with engine.transaction() as session:
-        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), later)
+        operations.raise_alert(session, operations.CLOCK_JUMPED, Fact("clock_jumped"), later)
     assert jobs.tick_tables(later, TICK) == 0
     with engine.reading() as session:
         assert session.get_one(Game, game_id).status == "inviting"

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, select
 
+from server.community import results
+from server.community.results import Kind, Span
 from server.errors import Closed, InvalidInput
 from server.lobby import invitations, open_tables
 from server.lobby.open_tables import Wanted
 from server.lobby.settings import TimeControl
-from server.play import lengths
-from server.play.lengths import Kind, Span
 from server.store import engine
 from server.store.models import Block, Game, Person, Reliability, Seat
 from server.validation import Guest
@@ -187,13 +187,13 @@ def test_games_of_one_kind_tell_how_long_they_took(now: datetime) -> None:
             game = session.get_one(Game, table.id)
             game.status, game.ended_at, game.result = "over", now + number * DAY, '{"reason": "finished"}'
         with engine.reading() as session:
-            known_kinds = lengths.took(session, {kind, *others})
+            known_kinds = results.lengths(session, {kind, *others})
         assert known_kinds == ({kind: Span("day", 3, 8)} if number == 10 else {}), number
     with engine.transaction() as session:
         session.get_one(Game, "g1").result = '{"reason": "abandoned"}'
     with engine.reading() as session:
-        assert lengths.took(session, {kind}) == {}
-        assert lengths.took(session, set()) == {}
+        assert results.lengths(session, {kind}) == {}
+        assert results.lengths(session, set()) == {}
 
 
 # ---- what is asked ----

@@ -19,7 +19,7 @@ from server.mail.outgoing import digest
 from server.mail.outgoing.deliver import deliver
 from server.play.moderation import has_looked
 from server.scheduler import jobs
-from server.store import engine, links, log, processes
+from server.store import engine, links, log, operations
 from server.store.links import SeatAccess
 from server.store.models import Alert, Game, Link, Mail, Person, Turn
 from server.validation import Guest
@@ -36,7 +36,7 @@ ANN = "ann@example.org"
 @pytest.fixture(autouse=True)
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the jobs trust the clock although no heartbeats are written."""
-    monkeypatch.setattr(processes, "enforced_until", lambda _session, now, _tick: now)
+    monkeypatch.setattr(operations, "enforced_until", lambda _session, now, _tick: now)
 
 
 def access_by(token: str, now: datetime) -> SeatAccess | None:

@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from server.ops import metrics
 from server.scheduler import jobs, loop
-from server.store import engine, processes, totals
+from server.store import engine, operations
 from tests.support.folders import ROOT
 
 ALERTS = ROOT / "docs/deploy/alerts.yml"
@@ -33,10 +33,10 @@ OF_PROMETHEUS = {"job", "instance", "le"}
 @pytest.fixture
 def exposed(client: FlaskClient) -> dict[str, set[str]]:
     """Return the samples of a scrape of a server that runs, by name, each with its labels."""
-    for part in processes.PARTS:
-        loop.record_heartbeat(processes.HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
-    totals.note("job:turns", 1)
-    totals.store()
+    for part in operations.PARTS:
+        loop.record_heartbeat(operations.HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
+    operations.note_figure("job:turns", 1)
+    operations.store_figures()
     client.get("/healthz")
     text = client.get("/metrics").text
     found: dict[str, set[str]] = {}

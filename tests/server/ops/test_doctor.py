@@ -22,10 +22,10 @@ from server.mail.text import quoted
 from server.ops import checks, doctor, mail_checks, serve
 from server.ops.checks import Finding
 from server.scheduler import jobs, loop
-from server.store import alerts, engine, outbox
+from server.store import engine, operations, outbox
 from server.store.facts import Fact
 from server.store.models import Game, Heartbeat, IncomingMail, Mail, Outage, Person, Turn
-from server.store.processes import HeartbeatRecorder
+from server.store.operations import HeartbeatRecorder
 from tests.conftest import NOW, SECRET, Table
 from tests.support.mail_servers import FaultyServer
 
@@ -217,7 +217,9 @@ def test_a_part_that_is_silent_is_named() -> None:
 @pytest.mark.usefixtures("alive")
 def test_a_frozen_clock_is_told_with_its_remedy() -> None:
     with engine.transaction() as session:
-        alerts.raise_alert(session, alerts.CLOCK_JUMPED, quoted("The clock jumped."), engine.utc_now())
+        operations.raise_alert(
+            session, operations.CLOCK_JUMPED, quoted("The clock jumped."), engine.utc_now()
+        )
     assert "--clock-is-right" in only_wrong()
 
 
@@ -340,7 +342,7 @@ def test_outages_at_the_same_time_count_once() -> None:
 def test_an_alert_names_its_game(table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
-        alerts.raise_alert(session, "k", quoted("a fault"), engine.utc_now(), "g1")
+        operations.raise_alert(session, "k", quoted("a fault"), engine.utc_now(), "g1")
     assert ", game g1: a fault" in only_wrong()
 
 

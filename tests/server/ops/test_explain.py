@@ -15,7 +15,7 @@ from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.ops import explain
 from server.play import moderate
 from server.scheduler import loop
-from server.store import alerts, engine, processes
+from server.store import engine, operations
 from server.store.facts import Fact
 from server.store.models import Entry, Game, Mail, Person, Turn
 from tests.conftest import NOW, Table
@@ -32,8 +32,8 @@ LATER = NOW + timedelta(minutes=5)
 
 @pytest.fixture(autouse=True)
 def healthy(app: Flask) -> None:  # noqa: ARG001 - requested for its context
-    for part in processes.PARTS:
-        loop.record_heartbeat(processes.HeartbeatRecorder(part, 5.0), LATER, 1.0)
+    for part in operations.PARTS:
+        loop.record_heartbeat(operations.HeartbeatRecorder(part, 5.0), LATER, 1.0)
 
 
 def told(kind: type[Any], key: Any) -> list[str]:
@@ -81,7 +81,7 @@ def test_a_clock_that_stands_is_explained(table: Begin) -> None:
     )
     assert "Rejected or returned 2026-03-02 10:00 UTC: 550 no such user." in told(Mail, 1)
     with engine.transaction() as session:
-        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
+        operations.raise_alert(session, operations.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
     assert about(told(Game, "g1"), "No deadline is enforced") == (
         "No deadline is enforced: the server's clock jumped (byzanz doctor --clock-is-right)."
     )

@@ -22,7 +22,7 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.ops import logs, serve
 from server.scheduler import jobs, loop
-from server.store import engine, links, processes, totals
+from server.store import engine, links, operations
 from tests.conftest import NOW, Table, begun, settings
 from tests.support.games import give_to_bots, submit
 from tests.support.log_secrets import secrets_in
@@ -208,9 +208,13 @@ def test_each_mail_is_one_line(table: Callable[..., Table], log: Log) -> None:
     first, _move, second = logged(heard)
     assert first == f"mail 1 (turn, game g1) to person {game.people[0]} was rejected: 550 <…> unknown"
     assert second.endswith(f"(turn, game g1) to person {game.people[1]} was sent")
-    totals.store()
+    operations.store_figures()
     with engine.reading() as session:
-        assert totals.stored(session)["mail_out:rejected"] == totals.stored(session)["mail_out:sent"] == 1
+        assert (
+            operations.stored_figures(session)["mail_out:rejected"]
+            == operations.stored_figures(session)["mail_out:sent"]
+            == 1
+        )
 
 
 def test_each_mail_that_comes_in_is_one_line(app: Flask, table: Callable[..., Table], log: Log) -> None:
@@ -227,7 +231,7 @@ def test_each_mail_that_comes_in_is_one_line(app: Flask, table: Callable[..., Ta
     assert done.endswith(f"(reply, game g1, person {game.people[0]}): 1 of 1 lines carried out")
     assert (again, unknown) == ("incoming mail: seen before", "incoming mail: unknown")
     with engine.reading() as session:
-        stored = totals.stored(session)
+        stored = operations.stored_figures(session)
     assert [stored[f"mail_in:{kind}"] for kind in ("reply", "repeated", "unknown")] == [1, 1, 2]
 
 
@@ -258,12 +262,12 @@ def test_a_tick_is_told_if_it_did_something_and_its_success_is_noted(app: Flask,
     made._run_job("reminders", lambda: 0)
     made._run_job("nudges", lambda: 2)
     made._run_job("purge", fail)
-    totals.store()
+    operations.store_figures()
     first, second, *_trace = logged(heard)
     assert first == "job nudges: 2 done"
     assert second.startswith("job purge failed")
     with engine.reading() as session:
-        done = {name for name in totals.stored(session) if name.startswith("job:")}
+        done = {name for name in operations.stored_figures(session) if name.startswith("job:")}
     assert done == {"job:reminders", "job:nudges"}
 
 
@@ -272,7 +276,7 @@ def test_a_seat_that_is_played_for_is_told(log: Log, monkeypatch: pytest.MonkeyP
     begun(3)
     send_waiting()
     later = NOW + timedelta(days=9)
-    monkeypatch.setattr(processes, "enforced_until", lambda *_: later)
+    monkeypatch.setattr(operations, "enforced_until", lambda *_: later)
     heard = log()
     assert jobs.tick_turns(later, 5.0)
     assert "game g1: entry 2 was played for seat 0 in time-out" in logged(heard)

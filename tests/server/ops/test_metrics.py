@@ -22,10 +22,10 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.scheduler import jobs, loop
-from server.store import alerts, engine, links, totals
+from server.store import engine, links, operations
 from server.store.facts import Fact
 from server.store.models import Game, Mail
-from server.store.processes import HeartbeatRecorder
+from server.store.operations import HeartbeatRecorder
 from server.web import setup
 from tests.conftest import NOW, Table, settings
 from tests.support.answers import figures
@@ -42,9 +42,9 @@ def test_the_figures_are_those_of_the_database(client: FlaskClient, table: Seati
     table(3)
     table(3, "g2")
     with engine.transaction() as session:
-        alerts.raise_alert(session, "something", quoted("Something is wrong."), NOW)
+        operations.raise_alert(session, "something", quoted("Something is wrong."), NOW)
     assert jobs.tick_figures(NOW) == 0
-    totals.store()
+    operations.store_figures()
     assert 'byzanz_games{status="running"} 2.0' in client.get("/metrics").text.splitlines()
     now = figures(client)
     assert now["byzanz_games running"] == now["byzanz_open_turns"] == 2
@@ -57,9 +57,9 @@ def test_the_figures_are_those_of_the_database(client: FlaskClient, table: Seati
 @pytest.mark.empty_database
 def test_all_games_are_counted_by_one_scheduler_at_a_time(table: Seating) -> None:
     def counted() -> int:
-        totals.store()
+        operations.store_figures()
         with engine.reading() as session:
-            return totals.stored(session)["games:running"]
+            return operations.stored_figures(session)["games:running"]
 
     jobs.tick_figures(NOW)
     assert counted() == 0
@@ -71,7 +71,7 @@ def test_all_games_are_counted_by_one_scheduler_at_a_time(table: Seating) -> Non
 
 
 def test_what_cannot_be_stored_is_kept_and_two_processes_add_up(client: FlaskClient) -> None:
-    totals.count("mail_in:bounce")
+    operations.count_figure("mail_in:bounce")
 
     def down(_connection: object) -> None:
         raise OperationalError("BEGIN", {}, Exception("gone"))
@@ -79,18 +79,18 @@ def test_what_cannot_be_stored_is_kept_and_two_processes_add_up(client: FlaskCli
     event.listen(engine.db.engine, "begin", down)
     try:
         with pytest.raises(OperationalError):
-            totals.store()
+            operations.store_figures()
         silent = figures(client)
     finally:
         event.remove(engine.db.engine, "begin", down)
     assert silent["byzanz_database_up"] == 0
     assert "byzanz_mails_in_total bounce" not in silent
-    totals.count("mail_in:bounce", 2)
-    totals.store()
-    totals.store()
+    operations.count_figure("mail_in:bounce", 2)
+    operations.store_figures()
+    operations.store_figures()
     assert figures(client)["byzanz_mails_in_total bounce"] == 3
-    totals.count("mail_in:bounce")  # another process
-    totals.store()
+    operations.count_figure("mail_in:bounce")  # another process
+    operations.store_figures()
     assert figures(client)["byzanz_mails_in_total bounce"] == 4
 
 
@@ -100,14 +100,14 @@ def test_two_threads_never_store_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     def upsert(_session: object, figures: dict[str, int], *, add: bool) -> None:  # noqa: ARG001
         stored.append(dict(figures))
         if len(stored) == 1:
-            totals.count("mail_in:reply")
-            totals.store()  # another thread, meanwhile
+            operations.count_figure("mail_in:reply")
+            operations.store_figures()  # another thread, meanwhile
 
-    monkeypatch.setattr(totals, "transaction", nullcontext)
-    monkeypatch.setattr(totals, "_upsert", upsert)
-    totals.forget()
-    totals.count("mail_in:bounce")
-    totals.store()
+    monkeypatch.setattr(operations, "transaction", nullcontext)
+    monkeypatch.setattr(operations, "_upsert", upsert)
+    operations.forget_figures()
+    operations.count_figure("mail_in:bounce")
+    operations.store_figures()
     assert [each for each in stored if each] == [{"mail_in:bounce": 1}, {"mail_in:reply": 1}]
 
 
@@ -127,7 +127,7 @@ def test_only_mail_that_is_due_makes_the_outbox_old(client: FlaskClient, table: 
     with time_machine.travel(NOW + timedelta(hours=9), tick=False):
         assert figures(client)["byzanz_outbox_oldest_seconds"] == 0
     send_waiting(NOW + timedelta(days=1))
-    totals.store()
+    operations.store_figures()
     now = figures(client)
     assert now["byzanz_mails_out_total retried"] == now["byzanz_mails_out_total sent"] == 1
     assert game.people
@@ -137,7 +137,7 @@ def test_what_stands_still_is_told(client: FlaskClient, table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.get_one(Game, "g1").quarantine = quoted("a fault")
-        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
+        operations.raise_alert(session, operations.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
     deliver.deliver(NOW, FakeMailer(PermanentFailure("550 no")), n=1)
     stopped = figures(client)
     assert stopped["byzanz_games_set_aside"] == stopped["byzanz_clock_in_doubt"] == 1

@@ -21,7 +21,7 @@ from server.mail.text import quoted
 from server.play import history, positions, standing_orders, turns
 from server.play.moderation import ActNotPossible, InvalidAct, Newcomer
 from server.scheduler import jobs, loop
-from server.store import engine, links, log, people, processes
+from server.store import engine, links, log, operations, people
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat
 from tests.conftest import NOW, Table
 from tests.support.games import (
@@ -249,7 +249,7 @@ def test_an_email_in_which_nothing_can_be_read_is_no_sign_of_its_writer(table: B
         place = links.seat_access(session, game.tokens[2], NOW)
     assert place is not None
     row = IncomingMail(digest="d" * 64, at=NOW, kind="reply", outcome=quoted(""))
-    lines, _fault = commands.carry_out(place, ("dance",), row, NOW)
+    lines, _fault = commands._carry_out_moves(place, ("dance",), row, NOW)
     assert lines[0].fault
     assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (on, 1)
 
@@ -501,8 +501,8 @@ def refuse(at: datetime = NOW) -> None:
 
 def awake(now: datetime) -> None:
     """Write a heartbeat for both parts of the server now."""
-    for part in processes.PARTS:
-        recorder = processes.HeartbeatRecorder(part, TICK)
+    for part in operations.PARTS:
+        recorder = operations.HeartbeatRecorder(part, TICK)
         loop.record_heartbeat(recorder, now, 0.0)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.processes import PARTS
+from server.store.operations import PARTS
 from tests.support import servers
 from tests.support.databases import copied
 

@@ -9,8 +9,7 @@ from threading import Barrier
 from flask import Flask
 from sqlalchemy import delete, select
 
-from server.store import alerts, engine
-from server.store import processes as store_processes
+from server.store import engine, operations
 from server.store.facts import Fact
 from server.store.models import Heartbeat, Outage
 
@@ -24,7 +23,7 @@ def test_the_first_beats_of_several_processes_do_not_collide(app: Flask, now: da
     def beat(_process: int) -> bool:
         with app.app_context():
             ready.wait()
-            return store_processes.HeartbeatRecorder("web", 5).record(now, 1.0)
+            return operations.HeartbeatRecorder("web", 5).record(now, 1.0)
 
     for _ in range(ROUNDS):
         with ThreadPoolExecutor(TOGETHER) as processes:
@@ -38,8 +37,10 @@ def test_a_mail_in_that_stopped_long_ago_makes_no_outage(app: Flask, now: dateti
     with app.app_context(), engine.transaction() as session:
         for part, ago in (("web", 60), ("scheduler", 60), ("mail-in", 86400)):
             session.add(Heartbeat(part=part, at=now - timedelta(seconds=ago)))
-        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), now - timedelta(seconds=30))
-        assert store_processes.accept_clock(session, now)
+        operations.raise_alert(
+            session, operations.CLOCK_JUMPED, Fact("clock_jumped"), now - timedelta(seconds=30)
+        )
+        assert operations.accept_clock(session, now)
         (outage,) = session.scalars(select(Outage).where(Outage.part == "clock")).all()
     assert outage.from_at == now - timedelta(seconds=60)
 
@@ -47,14 +48,14 @@ def test_a_mail_in_that_stopped_long_ago_makes_no_outage(app: Flask, now: dateti
 def test_a_part_is_up_while_one_of_its_processes_beats(app: Flask, now: datetime) -> None:
     with app.app_context():
         first, second = (
-            store_processes.HeartbeatRecorder("web", 5),
-            store_processes.HeartbeatRecorder("web", 5),
+            operations.HeartbeatRecorder("web", 5),
+            operations.HeartbeatRecorder("web", 5),
         )
         first.record(now, 1.0)
         for seconds in range(0, 600, 30):  # the first one is not there
             second.record(now + timedelta(seconds=seconds), 1.0 + seconds)
         with engine.transaction() as session:
-            assert not store_processes.is_silent(session, "web", now + timedelta(seconds=600), 5)
+            assert not operations.is_silent(session, "web", now + timedelta(seconds=600), 5)
         first.record(now + timedelta(seconds=600), 601.0)
         with engine.transaction() as session:
             assert session.scalars(select(Outage)).all() == []

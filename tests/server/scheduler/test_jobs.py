@@ -28,7 +28,7 @@ from server.mail.outgoing.smtp import MailServer, Message, Transport
 from server.mail.text import quoted
 from server.play import turns
 from server.scheduler import jobs, loop
-from server.store import alerts, engine, processes
+from server.store import engine, operations
 from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.games import TICK, all_of, change, entries_by, give_to_bots, loaded, turn_of
@@ -211,7 +211,7 @@ def test_a_gap_in_either_part_is_one_outage_and_nobody_is_played_for_meanwhile(
     assert jobs.tick_turns(machine.now, TICK) == 0
 
 
-@pytest.mark.parametrize("part", processes.PARTS)
+@pytest.mark.parametrize("part", operations.PARTS)
 def test_a_part_may_have_died_right_after_its_last_heartbeat(
     table: Begin, machine: Machine, part: str
 ) -> None:
@@ -228,7 +228,7 @@ def test_a_part_may_have_died_right_after_its_last_heartbeat(
 
 
 def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
-    other = processes.HeartbeatRecorder("web", TICK)
+    other = operations.HeartbeatRecorder("web", TICK)
     for _ in range(10):
         machine.wait(9 * MINUTE)
         loop.record_heartbeat(other, machine.now, machine.steady)
@@ -239,7 +239,7 @@ def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
 @pytest.mark.parametrize(("tick", "longest"), [(0.5, 60), (5, 60), (10, 60), (100, 600)])
 @pytest.mark.usefixtures("app")
 def test_a_gap_is_an_outage_after_a_minute_or_six_ticks(tick: float, longest: int) -> None:
-    recorder = processes.HeartbeatRecorder("web", tick)
+    recorder = operations.HeartbeatRecorder("web", tick)
     recorder.record(NOW, 0)
     then = NOW + timedelta(seconds=longest)
     recorder.record(then, longest)
@@ -341,7 +341,7 @@ def test_a_clock_set_back_while_nothing_ran_freezes_until_it_is_right_again(mach
     assert standing() == set()
     assert {outage.part for outage in all_of(Outage)} == {"clock"}
     with engine.reading() as session:
-        assert processes.enforced_until(session, machine.now, TICK) is not None
+        assert operations.enforced_until(session, machine.now, TICK) is not None
 
 
 @pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
@@ -350,7 +350,7 @@ def test_a_process_that_started_while_the_clock_was_wrong_does_not_believe_it_in
 ) -> None:
     machine.now -= 40 * MINUTE
     machine.send_heartbeats()
-    machine.recorders[0] = processes.HeartbeatRecorder("web", TICK)
+    machine.recorders[0] = operations.HeartbeatRecorder("web", TICK)
     machine.run(2 * HOUR)
     assert standing() == {"clock-step"}
     machine.now += 40 * MINUTE
@@ -439,14 +439,14 @@ def test_a_clock_set_back_while_nothing_ran_can_be_confirmed_before_the_start(ma
 def test_an_alarm_is_one_row_however_often_it_is_raised() -> None:
     for at in (NOW, NOW + HOUR):
         with engine.transaction() as session:
-            alerts.raise_alert(session, "k", quoted(f"at {at:%H}"), at)
+            operations.raise_alert(session, "k", quoted(f"at {at:%H}"), at)
     (alarm,) = all_of(Alert)
     assert (alarm.text, alarm.at) == (quoted("at 10"), NOW)
     with engine.transaction() as session:
-        alerts.clear(session, "k", NOW + HOUR)
-        alerts.clear(session, "other", NOW + HOUR)
+        operations.clear_alerts(session, "k", NOW + HOUR)
+        operations.clear_alerts(session, "other", NOW + HOUR)
     with engine.transaction() as session:
-        alerts.raise_alert(session, "k", quoted("again"), NOW + DAY)
+        operations.raise_alert(session, "k", quoted("again"), NOW + DAY)
     (alarm,) = all_of(Alert)
     assert (alarm.text, alarm.at, alarm.cleared_at) == (quoted("again"), NOW + DAY, None)
 

@@ -17,7 +17,7 @@ from server.mail.outgoing import deliver, digest
 from server.mail.outgoing.smtp import Transport
 from server.play.moderation import Newcomer
 from server.scheduler import jobs, loop
-from server.store import engine, outbox, people, processes, totals
+from server.store import engine, operations, outbox, people
 from server.store.models import Game
 from tests.conftest import NOW, Table
 from tests.support.games import TICK, entries_by, give_to_bots, outsider, submit
@@ -40,7 +40,7 @@ class Ticks:
         monkeypatch.setattr(loop, "record_heartbeat", self._record)
         monkeypatch.setattr(outbox, "free_leases", lambda _mailer: None)
         monkeypatch.setattr(people, "store", lambda: self.calls.append(("presence.store",)))
-        monkeypatch.setattr(totals, "store", lambda: self.calls.append(("totals.store",)))
+        monkeypatch.setattr(operations, "store_figures", lambda: self.calls.append(("totals.store",)))
 
     def _tick(self, name: str, now: datetime, *more: Any) -> int:
         assert abs(now - datetime.now(UTC)) < MINUTE
@@ -49,7 +49,7 @@ class Ticks:
         left = self._results.get(name)
         return left.pop(0) if left else 0
 
-    def _record(self, recorder: processes.HeartbeatRecorder, now: datetime, _steady: float) -> None:
+    def _record(self, recorder: operations.HeartbeatRecorder, now: datetime, _steady: float) -> None:
         assert abs(now - datetime.now(UTC)) < MINUTE
         self.calls.append(("record_heartbeat", recorder.part))
 
@@ -133,8 +133,8 @@ def test_nobody_is_given_up_and_no_clock_started_by_a_digest_while_deadlines_are
     started: list[datetime] = []
     monkeypatch.setattr(digest, "start_overdue_clocks", started.append)
     monkeypatch.setattr("server.play.turns.unreachable", pytest.fail)
-    for part in processes.PARTS:
-        processes.HeartbeatRecorder(part, TICK).record(NOW, 0)
+    for part in operations.PARTS:
+        operations.HeartbeatRecorder(part, TICK).record(NOW, 0)
     assert jobs.tick_digests(NOW + HOUR, TICK) == 0
     assert jobs.tick_unreached(NOW + HOUR, TICK) == 0
     assert started == []
@@ -149,8 +149,8 @@ def test_old_mail_is_deleted_unless_the_clock_is_in_doubt(monkeypatch: pytest.Mo
     monkeypatch.setattr(outbox, "purge", {NOW + MINUTE: 3}.get)
     monkeypatch.setattr("server.lobby.invitations.send_invitation_reminders", {NOW: 3}.get)
     assert jobs.tick_invitation_reminders(NOW) == 3
-    for part in processes.PARTS:
-        processes.HeartbeatRecorder(part, TICK).record(NOW, 0)
+    for part in operations.PARTS:
+        operations.HeartbeatRecorder(part, TICK).record(NOW, 0)
     assert jobs.tick_purge(NOW + HOUR, TICK) == 0
     assert purged == []
     assert jobs.tick_purge(NOW + MINUTE, TICK) == 3

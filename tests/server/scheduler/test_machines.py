@@ -17,7 +17,7 @@ from server import create_app
 from server.demo import free_port
 from server.store import engine
 from server.store.models import Turn
-from server.store.processes import MACHINE_CLOCK, PARTS
+from server.store.operations import MACHINE_CLOCK, PARTS
 from tests.conftest import Table, begun
 from tests.support import servers
 from tests.support.databases import copied, migrate, settings

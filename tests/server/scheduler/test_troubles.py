@@ -29,7 +29,7 @@ from server.lobby import visitors
 from server.mail.incoming import receive
 from server.play import positions
 from server.scheduler import jobs, loop
-from server.store import engine, people, processes, totals
+from server.store import engine, operations, people
 from server.store.models import Alert, Game, Presence, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.database_faults import IMPATIENT, impatient, locked, locked_for
@@ -267,7 +267,7 @@ def test_an_old_visitors_game_that_is_broken_keeps_no_other_from_ending(table: B
 @pytest.mark.usefixtures("app")
 def test_a_purge_that_fails_keeps_no_other_from_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr(processes, "enforced_until", lambda *_: NOW)
+    monkeypatch.setattr(operations, "enforced_until", lambda *_: NOW)
     monkeypatch.setattr(
         jobs, "truncate_log", raising(sa.exc.OperationalError("PRAGMA", {}, Exception("locked")))
     )
@@ -306,7 +306,7 @@ def test_every_job_goes_on_after_a_lock(impatient: Flask, table: Begin) -> None:
     )
     made = loop.Scheduler(impatient, settings)
     made._scheduler.start = lambda **_: type(made._scheduler).start(made._scheduler, paused=True)
-    totals.note("seen", 1)
+    operations.note_figure("seen", 1)
     made.start()
     try:
         work = {job.id: job for job in made._scheduler.get_jobs()}
@@ -314,10 +314,10 @@ def test_every_job_goes_on_after_a_lock(impatient: Flask, table: Begin) -> None:
             for job in work.values():
                 job.func(*job.args)
         people.note(1, engine.utc_now())
-        totals.forget()
+        operations.forget_figures()
         for job in work.values():
             job.func(*job.args)
-        assert {f"job:{name}" for name in work} <= totals._noted.keys() | stored()
+        assert {f"job:{name}" for name in work} <= operations._noted.keys() | stored()
         assert made._waker.is_alive()
         assert made._watch.is_alive()
     finally:
@@ -326,7 +326,7 @@ def test_every_job_goes_on_after_a_lock(impatient: Flask, table: Begin) -> None:
 
 def stored() -> set[str]:
     with engine.reading() as session:
-        return set(totals.stored(session))
+        return set(operations.stored_figures(session))
 
 
 @one_database

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from server.store import alerts, engine
+from server.store import engine, operations
 from server.store.facts import Fact
 from server.store.models import Alert
 from tests.conftest import NOW
@@ -20,7 +20,7 @@ SECOND = timedelta(seconds=1)
 
 def raised(key: str, now: datetime, code: str = "game_rests") -> None:
     with engine.transaction() as session:
-        alerts.raise_alert(session, key, Fact(code), now)
+        operations.raise_alert(session, key, Fact(code), now)
 
 
 def stored(key: str) -> tuple[str, datetime, datetime | None]:
@@ -36,9 +36,9 @@ def test_an_alert_keeps_its_first_time_until_it_is_cleared_and_raised_again() ->
         raised(key, NOW + number * SECOND)
     raised("one", NOW + SECOND, "seat_left")
     with engine.transaction() as session:
-        alerts.clear(session, "two", NOW + 2 * SECOND)
-        assert alerts.find_open(session, "one") is not None
-        assert alerts.find_open(session, "two") is None
+        operations.clear_alerts(session, "two", NOW + 2 * SECOND)
+        assert operations.open_alert(session, "one") is not None
+        assert operations.open_alert(session, "two") is None
     assert stored("one") == ("game_rests", NOW, None)
     assert stored("two") == ("game_rests", NOW + SECOND, NOW + 2 * SECOND)
     raised("two", NOW + 3 * SECOND, "seat_left")
@@ -52,7 +52,7 @@ def test_an_alert_cleared_twice_at_once_keeps_the_first_time(app: Flask) -> None
 
     def first() -> None:
         with engine.transaction() as session:
-            alerts.clear(session, "one", NOW + SECOND)
+            operations.clear_alerts(session, "one", NOW + SECOND)
             session.flush()
             clearing.set()
             wait_until_held_up(session)
@@ -60,7 +60,7 @@ def test_an_alert_cleared_twice_at_once_keeps_the_first_time(app: Flask) -> None
     def again() -> None:
         assert clearing.wait(timeout=30)
         with engine.transaction() as session:
-            alerts.clear(session, "one", NOW + 2 * SECOND)
+            operations.clear_alerts(session, "one", NOW + 2 * SECOND)
 
     assert at_once(app, first, again) == [None, None]
     assert stored("one") == ("game_rests", NOW, NOW + SECOND)
@@ -73,7 +73,7 @@ def test_a_look_at_an_alert_holds_nobody_up(app: Flask) -> None:
 
     def look() -> bool:
         with engine.transaction() as session:
-            found = alerts.find_open(session, "one")
+            found = operations.open_alert(session, "one")
             looked.set()
             cleared.wait(timeout=5)
             return found is not None and cleared.is_set()
@@ -81,7 +81,7 @@ def test_a_look_at_an_alert_holds_nobody_up(app: Flask) -> None:
     def clear() -> None:
         assert looked.wait(timeout=30)
         with engine.transaction() as session:
-            alerts.clear(session, "one", NOW)
+            operations.clear_alerts(session, "one", NOW)
         cleared.set()
 
     cleared = Event()

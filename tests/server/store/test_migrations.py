@@ -14,7 +14,7 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 
 from server import config, create_app
-from server.store import engine, migrate, totals
+from server.store import engine, migrate, operations
 from server.store.models import Game
 from tests.conftest import Table, settings
 
@@ -133,9 +133,9 @@ def test_the_baseline_is_the_end_of_the_way_back(caplog: pytest.LogCaptureFixtur
 
 @pytest.mark.usefixtures("app")
 def test_figures_of_any_size_are_stored() -> None:
-    totals.forget()  # what earlier tests of this process counted
+    operations.forget_figures()  # what earlier tests of this process counted
     for _ in range(2):
-        totals.count("other", 1 << 40)
-        totals.store()
+        operations.count_figure("other", 1 << 40)
+        operations.store_figures()
     with engine.reading() as session:
-        assert totals.stored(session)["other"] == 1 << 41
+        assert operations.stored_figures(session)["other"] == 1 << 41

@@ -13,9 +13,9 @@ from sqlalchemy import delete
 from server.mail.incoming import lmtp
 from server.ops import metrics
 from server.scheduler import loop
-from server.store import alerts, engine, people, processes
+from server.store import engine, operations, people
 from server.store.models import Alert, Heartbeat, Outage, Process
-from server.store.processes import DATABASE_CLOCK, DEAD_AFTER, MACHINE_CLOCK, ProcessHeartbeat
+from server.store.operations import DATABASE_CLOCK, DEAD_AFTER, MACHINE_CLOCK, ProcessHeartbeat
 from tests.conftest import Table
 from tests.support.games import all_of
 from tests.support.scheduler import SECONDS
@@ -44,7 +44,7 @@ def standing() -> set[str]:
 @pytest.fixture(autouse=True)
 def right_again() -> Iterator[None]:
     yield
-    processes.forget()
+    operations.forget_clock()
 
 
 @pytest.mark.usefixtures("app")
@@ -84,7 +84,7 @@ def test_the_last_heartbeats_of_the_parts_that_clocks_need_stay_for_the_outage_t
     scheduler.send()
     assert {row.part for row in all_of(Heartbeat)} == {"web", "scheduler"}
     assert [row.id for row in all_of(Process)] == [scheduler._id]
-    processes.HeartbeatRecorder("scheduler", 5.0).record(engine.utc_now(), 1.0)
+    operations.HeartbeatRecorder("scheduler", 5.0).record(engine.utc_now(), 1.0)
     (outage,) = all_of(Outage)
     assert (outage.part, outage.from_at) == ("scheduler", now)
     scheduler.stop()
@@ -110,7 +110,7 @@ def test_a_machine_with_a_wrong_clock_raises_one_alert_until_it_is_right(off: ti
     assert right.send()
     for _ in range(2):
         assert not wrong.send(shifted(off))
-        assert processes.clock_off() != timedelta(0)
+        assert operations.clock_off() != timedelta(0)
         assert right.send()
         assert standing() == {f"{MACHINE_CLOCK}beta"}
     (alert,) = all_of(Alert)
@@ -161,8 +161,8 @@ def test_a_scheduler_with_a_wrong_clock_stores_nothing_and_recovers(
     app: Flask, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = table(3, now=engine.utc_now())
-    for part in processes.PARTS:
-        processes.HeartbeatRecorder(part, SECONDS).record(engine.utc_now(), 1.0)
+    for part in operations.PARTS:
+        operations.HeartbeatRecorder(part, SECONDS).record(engine.utc_now(), 1.0)
     before = {row.part: row.at for row in all_of(Heartbeat)}
     ran: list[str] = []
     for name in dir(loop):
@@ -233,15 +233,15 @@ def test_a_web_server_of_ones_own_compares_the_clocks_at_its_first_page_and_agai
 ) -> None:
     """It sends no heartbeats: nobody but the one who asks for a page makes it look."""
     process("alpha", "web", "scheduler").send()
-    processes.forget()
+    operations.forget_clock()
     monkeypatch.setattr("socket.gethostname", lambda: "beta")
-    monkeypatch.setattr(processes, "utc_now", shifted(2 * HOUR))
-    processes._asked_for_pages.cache_clear()
+    monkeypatch.setattr(operations, "utc_now", shifted(2 * HOUR))
+    operations._asked_for_pages.cache_clear()
     assert [client.get(path).status_code for path in ("/", "/lobby", "/readyz")] == [503] * 3
     assert standing() == {f"{MACHINE_CLOCK}beta"}
-    monkeypatch.setattr(processes, "utc_now", engine.utc_now)
+    monkeypatch.setattr(operations, "utc_now", engine.utc_now)
     assert client.get("/").status_code == 503, "it looks once a minute"
-    monkeypatch.setitem(processes._compare_at, "steady", 0.0)
+    monkeypatch.setitem(operations._compare_at, "steady", 0.0)
     assert client.get("/").status_code == 200
     assert standing() == set()
 
@@ -255,10 +255,10 @@ def test_mail_waits_while_the_clock_is_wrong(app: Flask) -> None:
 @on_postgresql
 @pytest.mark.usefixtures("app")
 def test_a_command_on_a_machine_with_a_wrong_clock_refuses_to_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    processes.check_clock()
-    monkeypatch.setattr(processes, "utc_now", shifted(-HOUR))
-    with pytest.raises(processes.WrongClock, match="seconds behind the database's: set it"):
-        processes.check_clock()
+    operations.check_clock()
+    monkeypatch.setattr(operations, "utc_now", shifted(-HOUR))
+    with pytest.raises(operations.WrongClock, match="seconds behind the database's: set it"):
+        operations.check_clock()
 
 
 @on_postgresql
@@ -282,4 +282,4 @@ def test_on_sqlite_the_clock_of_the_machine_is_the_databases() -> None:
         assert standing() == set()
     with engine.transaction() as session:
         session.execute(delete(Process))
-        assert alerts.find_open(session, DATABASE_CLOCK) is None
+        assert operations.open_alert(session, DATABASE_CLOCK) is None

@@ -21,7 +21,7 @@ from server.store import engine, links
 from server.store.models import Game, LinkPurpose, Seat
 from server.validation import Guest
 from server.web.plain_games import sheet
-from server.web.seat.move import MalformedForm, read_form
+from server.web.seat.turn_page import MalformedForm, read_form
 from tests.conftest import NOW, Table
 from tests.support import sample_mails
 from tests.support.games import position, row, submit

@@ -36,8 +36,7 @@ from server.web.api import games as api
 from server.web.game import history as web_history
 from server.web.game import pages
 from server.web.lobby import home
-from server.web.seat import move as seat_move
-from server.web.seat import turn
+from server.web.seat import turn, turn_page
 from tests.support.games import loaded
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -466,13 +465,13 @@ def calendar_says_who_holds_much(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def an_answer_that_a_link_names_is_refused_with_the_hands(patch: pytest.MonkeyPatch) -> None:
-    chosen = seat_move.from_link
+    chosen = turn_page.preselected
 
     def telling(position: Any, seat: Any, text: str) -> Any:
         found = chosen(position, seat, text)
         return dataclasses.replace(found, why=f"{found.why} {position.state.hands}") if found.why else found
 
-    patch.setattr(seat_move, "from_link", telling)
+    patch.setattr(turn_page, "preselected", telling)
 
 
 # Headers, cookies, links

@@ -19,7 +19,7 @@ from server.play import positions
 from server.play.moderation import Newcomer
 from server.play.powers import Asker
 from server.scheduler import jobs
-from server.store import engine, links, processes
+from server.store import engine, links, operations
 from server.store.models import Game, GameSettings, LinkPurpose
 from server.validation import Guest
 from tests.conftest import NOW
@@ -49,7 +49,7 @@ class Year(Behaviour):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.recorders = [processes.HeartbeatRecorder(part, BEAT) for part in processes.PARTS]
+        self.recorders = [operations.HeartbeatRecorder(part, BEAT) for part in operations.PARTS]
         for person in self.alive:
             open_tables.add(person, Wanted(), self.now)
 

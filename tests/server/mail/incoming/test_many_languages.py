@@ -20,7 +20,7 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from byzanz.games import rules_of
-from server.mail.incoming import commands, mime, receive, reply, talk
+from server.mail.incoming import commands, mime, receive, reply
 from server.mail.incoming.quoting import Known
 from tests.conftest import NOW, Table
 from tests.support.databases import kept, restore
@@ -65,7 +65,7 @@ def moves_in(letter: Letter, turn: Turn) -> list[str] | None:
     """Return what a reply would play and order; None if it is refused."""
     read = reply.parse_reply(mime.parse(letter.raw(turn.address)), ALICE, known=KNOWN)
     assert read.ignored is None
-    asked = talk.read_reply(BYZANZ, read.lines)
+    asked = commands.read_reply(BYZANZ, read.lines)
     lines = commands.read_lines(RULES, asked.moves)
     if asked.fault or not lines or len(lines) > reply.MOST_OWN_LINES or any(line.fault for line in lines):
         return None
@@ -76,7 +76,7 @@ def moves_in(letter: Letter, turn: Turn) -> list[str] | None:
 def words_in(letter: Letter, turn: Turn) -> str:
     """Return what an answer to table talk would say to the table."""
     read = reply.parse_reply(mime.parse(letter.raw(turn.address)), ALICE, talk=True, known=KNOWN)
-    return talk.read_talk(BYZANZ, read.lines).words
+    return commands.read_talk(BYZANZ, read.lines).words
 
 
 def read_all(turn: Turn, own: str) -> dict[tuple[str, str], str]:

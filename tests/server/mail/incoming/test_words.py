@@ -16,7 +16,6 @@ from byzanz.games import rules_of
 from server import play
 from server.community import talk
 from server.mail.incoming import commands, quoting, receive
-from server.mail.incoming import talk as incoming_talk
 from server.mail.text import normalize_line
 from server.store import engine, links
 from server.store.facts import Fact
@@ -49,14 +48,14 @@ def game(app: Flask, table: Begin) -> Table:
     return table(4)
 
 
-def read_reply(text: str, name: str = "Alice") -> incoming_talk.Read:
+def read_reply(text: str, name: str = "Alice") -> commands.Read:
     """Read a reply to the email about a turn."""
-    return incoming_talk.read_reply(BYZANZ, quoting.own_text(text, quoting.Known((name,))).lines)
+    return commands.read_reply(BYZANZ, quoting.own_text(text, quoting.Known((name,))).lines)
 
 
-def read_talk(text: str, name: str = "Alice") -> incoming_talk.Read:
+def read_talk(text: str, name: str = "Alice") -> commands.Read:
     """Read an answer to an email about table talk."""
-    return incoming_talk.read_talk(BYZANZ, quoting.own_text(text, quoting.Known((name,)), talk=True).lines)
+    return commands.read_talk(BYZANZ, quoting.own_text(text, quoting.Known((name,)), talk=True).lines)
 
 
 def to_alice(now: Any = NOW) -> list[str]:
@@ -316,7 +315,7 @@ def test_a_server_that_dies_in_between_says_it_once(game: Table, monkeypatch: py
 
     (mail,) = send_and_return()
     raw = letter("say Hello.\nbid olive1", sender=ALICE)
-    for where in ("server.mail.incoming.commands.carry_out", "server.mail.incoming.receive._finish"):
+    for where in ("server.mail.incoming.commands._carry_out_moves", "server.mail.incoming.receive._finish"):
         with monkeypatch.context() as doomed:
             doomed.setattr(where, dies)
             with pytest.raises(Dies):

@@ -21,7 +21,7 @@ from server.mail.outgoing import compose, deliver, digest
 from server.mail.outgoing.smtp import PermanentFailure
 from server.mail.text import quoted
 from server.scheduler import jobs, loop
-from server.store import engine, log, processes
+from server.store import engine, log, operations
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.games import change, outsider, row, submit
@@ -109,8 +109,8 @@ def test_the_clock_starts_a_day_after_the_turn_opened_if_no_digest_came(table: B
     assert digest.start_overdue_clocks(NOW + 24 * HOUR - timedelta(seconds=1)) == 0
     jobs.tick_digests(NOW + 24 * HOUR, TICK)
     assert row(Turn, (game.id, 1)).started_at is None  # nothing here has beaten yet: the server rests
-    for part in processes.PARTS:
-        loop.record_heartbeat(processes.HeartbeatRecorder(part, TICK), NOW + 24 * HOUR, 0.0)
+    for part in operations.PARTS:
+        loop.record_heartbeat(operations.HeartbeatRecorder(part, TICK), NOW + 24 * HOUR, 0.0)
     jobs.tick_digests(NOW + 24 * HOUR + timedelta(minutes=3), TICK)
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (NOW + 24 * HOUR, NOW + 48 * HOUR)

@@ -15,8 +15,7 @@ from server import play
 from server.accounts import personal_data
 from server.errors import InvalidInput
 from server.mail import deliverability, subscriptions
-from server.mail.outgoing import deliver
-from server.mail.outgoing import talk as outgoing_talk
+from server.mail.outgoing import deliver, letters
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.store import engine, people
@@ -99,7 +98,7 @@ def test_only_what_was_said_since_ones_own_move_is_told(game: Table) -> None:
         hand = loaded(session, game.id)
         bob = hand.seats[1].person
         assert bob is not None
-        told = outgoing_talk.since(session, hand.game, bob, hand.game.head)
+        told = letters.talk_since(session, hand.game, bob, hand.game.head)
     assert told.words == (("Daphne", ("After.",)),)
 
 
@@ -163,11 +162,11 @@ def test_words_cost_one_statement(game: Table) -> None:
 
 def test_an_email_shows_the_newest_words_and_counts_the_others(game: Table) -> None:
     for seat in (0, 2):
-        for number in range(outgoing_talk.WORDS // 2 + 2):
+        for number in range(letters.WORDS // 2 + 2):
             say(game, seat, f"word {number}")
     text = text_of(bobs_turn(game))
     assert "- 4 earlier messages on your page." in text
-    assert text.count(": word ") == outgoing_talk.WORDS
+    assert text.count(": word ") == letters.WORDS
     assert "- Alice: word 3\n" not in text
     assert "- Alice: word 4\n" in text
 

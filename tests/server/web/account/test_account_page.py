@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from server.errors import Closed, InvalidInput, Refused
-from server.web.account.account_page import AccountPage
+from server.web.account.account import AccountPage
 from tests.conftest import NOW
 
 

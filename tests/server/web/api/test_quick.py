@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 from server import create_app
 from server.play import moderate
 from server.play.moderation import Newcomer
-from server.store import engine, links, people, processes
+from server.store import engine, links, operations, people
 from server.store.models import Presence
 from server.web import http
 from server.web.http import limiter
@@ -199,7 +199,7 @@ def test_with_a_wrong_clock_nothing_is_played(
 ) -> None:
     game = table(4)
     opened(client, game)
-    monkeypatch.setitem(processes._found, "off", timedelta(hours=1))
+    monkeypatch.setitem(operations._found, "off", timedelta(hours=1))
     assert play(client, game).status_code == 503
     assert position(game.id).head == 1
 

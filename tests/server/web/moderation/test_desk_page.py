@@ -12,9 +12,9 @@ import pytest
 from flask import Flask
 
 from server.mail.text import quoted
-from server.store.alerts import CLOCK_JUMPED
 from server.store.facts import Fact
 from server.store.models import GameStatus
+from server.store.operations import CLOCK_JUMPED
 from server.store.statements import GameRow
 from server.web.moderation.view import Case, DeskPage, IssueList
 from tests.conftest import NOW

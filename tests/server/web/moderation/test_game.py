@@ -14,7 +14,7 @@ from server import play
 from server.errors import Paused
 from server.mail.text import quoted
 from server.play import positions
-from server.store import alerts, engine, links, log, people
+from server.store import engine, links, log, operations, people
 from server.store.models import Game, Mail, ModeratorAction, Person, Seat, Turn
 from server.web.game import history
 from server.web.moderation import desk
@@ -89,7 +89,7 @@ def test_everybody_else_finds_nothing(client: FlaskClient, table: Begin) -> None
 def test_no_act_goes_without_the_page_s_own_form(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
-        alerts.raise_alert(session, "x", quoted("Something."), NOW)
+        operations.raise_alert(session, "x", quoted("Something."), NOW)
     before = everything()
     sent = {"act": "pause", "reason": "x", "seen": "1", "viewer": "all"}
     for path in (f"/m/{game.id}/preview", f"/m/{game.id}/act", f"/m/{game.id}/look", "/m/alarms/1"):
@@ -257,7 +257,7 @@ def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table
 def test_alarms_stand_until_somebody_has_seen_to_them(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
-        alerts.raise_alert(session, "clock", quoted("The clock jumped by three days."), NOW, game.id)
+        operations.raise_alert(session, "clock", quoted("The clock jumped by three days."), NOW, game.id)
     assert "The clock jumped" in look(mia, "/m/").text
     _action, filled = form(look(mia, "/m/"))
     assert send(mia, "/m/").status_code == 303

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from server import play
 from server.mail.text import quoted
-from server.store import alerts, engine, outbox
+from server.store import engine, operations, outbox
 from server.store.facts import Fact
 from server.store.models import Alert, Entry, Game, IncomingMail, Mail, Outage, Person, Seat, Turn
 from server.web.moderation import desk, game
@@ -112,9 +112,9 @@ def test_the_newest_emails_of_this_game_are_listed(
 def test_clearing_the_alert_of_a_wrong_clock_confirms_the_time(mia: FlaskClient, table: Begin) -> None:
     table(3, now=NOW + 900 * DAY)
     with engine.transaction() as session:
-        alerts.raise_alert(session, "other", quoted("something else"), NOW)
-        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
-        found = session.scalars(select(Alert).where(Alert.key == alerts.CLOCK_JUMPED)).one().id
+        operations.raise_alert(session, "other", quoted("something else"), NOW)
+        operations.raise_alert(session, operations.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
+        found = session.scalars(select(Alert).where(Alert.key == operations.CLOCK_JUMPED)).one().id
     page = look(mia, "/m/")
     token = next(i.get("value", "") for i in page.root.iter("input") if i.get("name") == "csrf_token")
     answer = mia.post(f"/m/alarms/{found}", data={"csrf_token": token})
@@ -330,9 +330,9 @@ def test_the_most_urgent_is_listed_first(table: Begin) -> None:
         change(Game, game_.id, paused=number == 0)
     with engine.transaction() as session:
         for number in range(3):
-            alerts.raise_alert(session, f"a{number}", quoted(f"alert {number}"), NOW + number * HOUR)
-        alerts.raise_alert(session, "gone", quoted("gone"), NOW)
-        alerts.clear(session, "gone", NOW)
+            operations.raise_alert(session, f"a{number}", quoted(f"alert {number}"), NOW + number * HOUR)
+        operations.raise_alert(session, "gone", quoted("gone"), NOW)
+        operations.clear_alerts(session, "gone", NOW)
     with engine.reading() as session:
         assert [game_.id for game_, _, _ in desk.late(session, NOW).rows] == ["g2", "g1"]
         assert [alert.key for alert, _ in desk.open_alerts(session).rows] == ["a2", "a1", "a0"]

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from server.store import engine
 from server.store.models import Game, Mail, Person, Seat
-from server.web.seat import move as seat_move
+from server.web.seat import turn_page
 from tests.conftest import Table
 from tests.support.game_data import SEATS
 from tests.support.games import advance, asked, count_entries, make, position, url
@@ -188,5 +188,5 @@ def test_silence_does_not_stop_the_mail_that_was_asked_for(client: FlaskClient, 
 
 def test_equal_cards_of_a_link_tick_a_box_each() -> None:
     hand = ("wood1", "wine2", "wood1", "wood1")
-    assert seat_move._boxes(hand, ("wood1", "wood1")) == ("wood1#0", "wood1#2", "wood1", "wood1")
-    assert seat_move._boxes(hand, ("wine2", "spice4")) == ("wine2#1", "wine2")
+    assert turn_page._boxes(hand, ("wood1", "wood1")) == ("wood1#0", "wood1#2", "wood1", "wood1")
+    assert turn_page._boxes(hand, ("wine2", "spice4")) == ("wine2#1", "wine2")

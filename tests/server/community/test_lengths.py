@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from byzanz.games import rules_of
-from server.play import lengths
-from server.play.lengths import Estimate
+from server.community import results
+from server.community.results import Estimate
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW, Table
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.usefixtures("app"), pytest.mark.empty_database]
 def estimate(game_id: str) -> Estimate:
     with engine.reading() as session:
         hand = loaded(session, game_id)
-        return lengths.estimate(session, hand.game, hand.seats)
+        return results.estimate_length(session, hand.game, hand.seats)
 
 
 def test_without_ended_games_it_follows_from_the_time_per_move() -> None:
@@ -35,7 +35,7 @@ def test_without_ended_games_it_follows_from_the_time_per_move() -> None:
 
 
 def test_ended_games_between_people_tell_how_long_theirs_take(table: Begin) -> None:
-    for number in range(lengths.ENOUGH):
+    for number in range(results.ENOUGH):
         game = table(3, f"ended{number}")
         for _ in range(6):
             seat = asked(game)
@@ -63,4 +63,4 @@ def test_ended_games_between_people_tell_how_long_theirs_take(table: Begin) -> N
 def test_a_span_has_the_largest_unit_that_fits(
     hours: tuple[float, float], expected: tuple[str, int, int]
 ) -> None:
-    assert lengths._in_units(*(hour * 3600 for hour in hours)) == expected
+    assert results._in_units(*(hour * 3600 for hour in hours)) == expected

@@ -1,9 +1,4 @@
-"""The processes of the server: each says every few seconds that it lives, and compares its clock with the database's.
-
-A process whose clock is more than a minute off does nothing until it is right again: its times would make an outage
-that never was, or end a turn that has hours left. The time in a process's row is the database's. On SQLite that is the
-clock of the one machine, and only its jumps can be noticed (below).
-"""
+"""What operators and moderators learn of the server: its processes and their clocks, outages, alerts, and figures."""
 
 from __future__ import annotations
 
@@ -11,18 +6,131 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from sqlalchemy import delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from server.store import alerts
-from server.store.engine import UNAVAILABLE, db, insert, reading, transaction, utc_now
+from server.store import statements
+from server.store.engine import UNAVAILABLE, connection_of, db, insert, reading, transaction, utc_now
 from server.store.facts import Fact
-from server.store.models import Alert, Heartbeat, Outage, Process
+from server.store.models import Alert, Heartbeat, Outage, Process, Total
+
+# ---- alerts for moderators ----
+
+CLOCK_JUMPED = "clock-step"
+"""The key of the alert that the machine's clock is in doubt."""
+
+
+def raise_alert(session: Session, key: str, fact: Fact, now: datetime, game_id: str | None = None) -> None:
+    """Raise an alert, or raise it again if it was cleared; an open one keeps its fact and its time.
+
+    Args:
+        key: what it is about, up to 120 characters; the same key is the same alert.
+        fact: for moderators; contains no link.
+    """
+    row = {"key": key, "text": fact, "at": now, "game_id": game_id}
+    again = {"text": fact, "at": now, "cleared_at": None}
+    insert(session, Alert, row, key="key", again=again, where=Alert.cleared_at.is_not(None))
+
+
+def open_alert(session: Session, key: str, *, lock: bool = False) -> Alert | None:
+    """Return the alert of this key if it has not been cleared, or None; `lock` locks its row."""
+    query = select(Alert).where(Alert.key == key, Alert.cleared_at.is_(None))
+    return session.scalar(query.with_for_update() if lock else query)
+
+
+def clear_alerts(session: Session, keys: str | Sequence[str], now: datetime) -> None:
+    """Clear the alerts that are settled, of one key or several; do nothing about those that are not open."""
+    settled = [{"name": key, "now": now} for key in ([keys] if isinstance(keys, str) else keys)]
+    session.flush()
+    statements.CLEAR_ALERT.run(connection_of(session), settled)
+
+
+# ---- figures of /metrics ----
+# Those that no query could count quickly are noted in memory and stored by a tick, so that no move waits. What a crash
+# forgets of the last seconds does no harm.
+
+_counted: Counter[str] = Counter()
+_noted: dict[str, int] = {}
+_figures_lock = threading.Lock()
+
+
+def count_figure(name: str, n: int = 1) -> None:
+    """Add to a figure that only grows."""
+    with _figures_lock:
+        _counted[name] += n
+
+
+def count_each_figure(names: Iterable[str]) -> None:
+    """Add one to each of these figures, which only grow."""
+    with _figures_lock:
+        _counted.update(names)
+
+
+def note_figure(name: str, value: int) -> None:
+    """Note the present value of a figure."""
+    with _figures_lock:
+        _noted[name] = value
+
+
+def store_figures() -> None:
+    """Store what was counted and noted since the last time.
+
+    Raises:
+        SQLAlchemyError: the database failed; the same is stored the next time.
+    """
+    with _figures_lock:  # taken out, so that two threads never store the same
+        counted, noted = _counted.copy(), _noted.copy()
+        _counted.clear()
+        _noted.clear()
+    if not counted and not noted:
+        return
+    try:
+        with transaction() as session:
+            _upsert(session, counted, add=True)
+            _upsert(session, noted, add=False)
+    except BaseException:
+        with _figures_lock:
+            _counted.update(counted)
+            for name, value in noted.items():
+                _noted.setdefault(name, value)
+        raise
+
+
+def _upsert(session: Session, figures: dict[str, int], *, add: bool) -> None:
+    dialect: Any = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    row = dialect.insert(Total)
+    value = Total.value + row.excluded.value if add else row.excluded.value
+    # In the same order in every process, so that none waits for another that waits for it.
+    rows = [{"name": name, "value": figures[name]} for name in sorted(figures)]
+    if rows:
+        session.execute(row.on_conflict_do_update(index_elements=["name"], set_={"value": value}), rows)
+
+
+def stored_figures(session: Session) -> dict[str, int]:
+    """Return the stored figures, by name."""
+    return {row.name: row.value for row in session.execute(select(Total.name, Total.value))}
+
+
+def forget_figures() -> None:
+    """Forget what was counted and noted."""
+    with _figures_lock:
+        _counted.clear()
+        _noted.clear()
+
+
+# ---- processes ----
+# Each says every few seconds that it lives, and compares its clock with the database's. A process whose clock is more
+# than a minute off does nothing until it is right again: its times would make an outage that never was, or end a turn
+# that has hours left. The time in a process's row is the database's. On SQLite that is the clock of the one machine,
+# and only its jumps can be noticed (below).
 
 PARTS = ("web", "scheduler")
 """The parts without which no clock runs: their last heartbeats stay, for an outage begins with them."""
@@ -59,7 +167,7 @@ def clock_off() -> timedelta:
     return _found["off"] if abs(_found["off"]) > LARGEST_DIFFERENCE else timedelta(0)
 
 
-def forget() -> None:
+def forget_clock() -> None:
     """Forget what was found about the clock, as a new process."""
     _found["off"], _compare_at["steady"] = timedelta(0), 0.0
 
@@ -125,7 +233,7 @@ class ProcessHeartbeat:
 
     def stop(self) -> None:
         """Say that this process ends as it should, so that nobody waits for its next heartbeat."""
-        forget()
+        forget_clock()
         with transaction(wakes=False) as session:
             session.execute(delete(Process).where(Process.id == self._id))
             _forget_parts(session, Heartbeat.part.in_(self._parts))
@@ -191,9 +299,9 @@ def _tell(session: Session, theirs: datetime) -> None:
     ours = Alert.key.startswith(MACHINE_CLOCK, autoescape=True) | (Alert.key == DATABASE_CLOCK)
     standing = set(session.scalars(select(Alert.key).where(Alert.cleared_at.is_(None), ours)))
     for key in sorted(facts.keys() - standing):
-        alerts.raise_alert(session, key, facts[key], theirs)
+        raise_alert(session, key, facts[key], theirs)
     if settled := sorted(standing - facts.keys()):
-        alerts.clear(session, settled, theirs)
+        clear_alerts(session, settled, theirs)
 
 
 # ---- heartbeats of the parts ----
@@ -230,7 +338,7 @@ def enforced_until(session: Session, now: datetime, tick: float) -> datetime | N
 
     That is the last moment at which every part is known to have been up: a part may have died right after it.
     """
-    if alerts.find_open(session, alerts.CLOCK_JUMPED):
+    if open_alert(session, CLOCK_JUMPED):
         return None
     if any(is_silent(session, part, now, tick) for part in PARTS):
         return None
@@ -243,7 +351,7 @@ def accept_clock(session: Session, now: datetime) -> bool:
     Returns:
         False if the clock was not in doubt: no alert stands, and no heartbeat lies in the future.
     """
-    alert = alerts.find_open(session, alerts.CLOCK_JUMPED, lock=True)
+    alert = open_alert(session, CLOCK_JUMPED, lock=True)
     ahead = any(is_ahead(session, part, now) for part in PARTS)
     if alert is None and not ahead:
         return False
@@ -285,7 +393,7 @@ class HeartbeatRecorder:
             Whether the clock was in doubt and a jump back has made it right, so that deadlines are enforced again.
         """
         with transaction() as session:
-            if self._in_doubt and not alerts.find_open(session, alerts.CLOCK_JUMPED):
+            if self._in_doubt and not open_alert(session, CLOCK_JUMPED):
                 # An administrator has accepted the time that was shown then; the clock may have jumped once more since.
                 self._last, self._began, self._in_doubt = None, None, False
             row = session.scalar(select(Heartbeat).where(Heartbeat.part == self.part).with_for_update())
@@ -314,8 +422,8 @@ class HeartbeatRecorder:
 
     def _raise_alert(self, session: Session, now: datetime) -> None:
         since = min(now, self._last[0]) if self._last else now
-        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), since)
-        alert = alerts.find_open(session, alerts.CLOCK_JUMPED, lock=True)
+        raise_alert(session, CLOCK_JUMPED, Fact("clock_jumped"), since)
+        alert = open_alert(session, CLOCK_JUMPED, lock=True)
         assert alert is not None
         alert.at = min(alert.at, now)
         self._in_doubt = True
