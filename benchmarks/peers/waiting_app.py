@@ -13,25 +13,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
-from benchmarks.peers.under import SERVERS
+from benchmarks.peers.under import SERVERS, Application
 from server import create_app
 from server.ops import serve
 from server.store import engine
 
 Environ: TypeAlias = dict[str, Any]
 StartResponse: TypeAlias = Callable[..., Any]
-byzanz = create_app()
-
-
-def application(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer a request."""
-    answer = PAGES.get(environ["PATH_INFO"])
-    if answer is None:
-        return byzanz(environ, start_response)
-    found = answer(environ)
-    length = [("Content-Length", str(len(found)))] if isinstance(found, bytes) else []
-    start_response("200 OK", [("Content-Type", "text/plain"), *length])
-    return iter([found]) if isinstance(found, bytes) else found
 
 
 def _wait(environ: Environ) -> bytes:
@@ -54,12 +42,29 @@ PAGES: dict[str, Callable[[Environ], bytes | Iterator[bytes]]] = {
 }
 
 
+def extended(app: Application) -> Application:
+    """Return an application with these addresses, which another one answers at all others."""
+
+    def application(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        answer = PAGES.get(environ["PATH_INFO"])
+        if answer is None:
+            found: Iterable[bytes] = app(environ, start_response)
+            return found
+        body = answer(environ)
+        length = [("Content-Length", str(len(body)))] if isinstance(body, bytes) else []
+        start_response("200 OK", [("Content-Type", "text/plain"), *length])
+        return iter([body]) if isinstance(body, bytes) else body
+
+    return application
+
+
 def main(server: str, port: str, workers: str) -> None:
     """Serve the application as a server that is compared does."""
+    byzanz = create_app()
     with byzanz.app_context():
-        engine.db.engine.dispose()
+        engine.db.engine.dispose()  # processes must not share a connection
     serve.load(byzanz)
-    SERVERS[server](application, int(port), int(workers))
+    SERVERS[server](extended(byzanz), int(port), int(workers))
 
 
 if __name__ == "__main__":
