@@ -143,7 +143,7 @@ def imported(*words: str) -> set[str]:
         (["play", "--help"], {"server.cli.admin", "server.cli.records"}),
         (["completion"], {"server.config", "server.validation"}),
     ],
-    ids=str,
+    ids=["help", "version", "serve", "play", "completion"],
 )
 def test_help_and_completion_import_nothing_that_they_do_not_need(words: list[str], also: set[str]) -> None:
     assert imported(*words) & (HEAVY | also) == set()
