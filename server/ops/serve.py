@@ -65,9 +65,10 @@ class Channel(HTTPChannel):
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
-    """A process of `web` that stops reading a half-sent request.
+    """A process of `web` that slow clients do not hold up.
 
-    A class of our own, since gunicorn's `timeout` and `keepalive` let such a request keep its thread for good.
+    A class of our own, since gunicorn's `timeout` and `keepalive` let a half-sent request keep its thread for good, and
+    since the thread that accepts connections would wait up to 2 s for each client to hang up after its last answer.
     """
 
     def __init__(self, *words: Any, **more: Any) -> None:
@@ -78,9 +79,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
         """Read and answer the next request of a connection."""
         self._began[conn] = time.monotonic()
         try:
-            return super().handle(conn)
+            goes_on = super().handle(conn)
         finally:
             del self._began[conn]
+        if goes_on is False:
+            conn.close(graceful=True)  # here, where it holds up nobody else
+            conn.close = _already_closed
+        return goes_on
 
     def murder_pending(self) -> None:
         """Close connections that have sent nothing, and end the reading of requests that are too slow."""
@@ -89,6 +94,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
             if time.monotonic() - began > REQUEST_SECONDS:
                 with suppress(OSError):  # an answer can still be sent
                     conn.sock.shutdown(socket.SHUT_RD)
+
+
+def _already_closed(graceful: bool = False) -> None:
+    """Stand for a connection's `close`."""
 
 
 # ---- servers ----

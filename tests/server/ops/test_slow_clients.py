@@ -21,8 +21,10 @@ HALVES = {
     "body": b"POST /language HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     b"Content-Length: 100000\r\n\r\nchosen=",
 }
+LAST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+"""A request after which the server hangs up."""
 CROWD = 300
-"""Half-sent requests: more than the 100 connections that waitress takes by itself."""
+"""Connections: more than the 100 that waitress takes by itself."""
 SERVE, WEB = ("serve",), ("web", "--workers", "1")
 HURRY = "from server.ops import serve\nserve.REQUEST_SECONDS = 1.0"
 NO_HURRY = "from server.ops import serve\nserve.REQUEST_SECONDS = 3600.0"
@@ -110,6 +112,14 @@ def test_a_request_that_drips_is_closed(start: Start, words: tuple[str, ...], ha
         for connection in connections:
             server.wait(lambda each=connection: is_closed(each), "the end of a request")  # type: ignore[misc]
         assert status(port) == 200
+
+
+@pytest.mark.parametrize("words", [SERVE, WEB], ids=lambda words: words[0])
+def test_clients_that_do_not_hang_up_hold_up_nobody(start: Start, words: tuple[str, ...]) -> None:
+    _, port = start(words, "")
+    with half_sent(port, LAST):
+        assert status(port, timeout=10) == 200
+        assert status(port, "/", timeout=10) == 200
 
 
 def test_the_web_sends_no_heartbeat_while_it_answers_nobody(start: Start) -> None:
