@@ -118,6 +118,7 @@ _DEMANDS = {
     "seconds for a page beside 300 half-sent bodies": "seconds_for_a_page_beside_300_half_sent_bodies",
     "half-sent bodies still open after 35 s": "half_sent_bodies_open_after_35_s",
     "seconds for a page beside 300 slow readers": "seconds_for_a_page_beside_300_slow_readers",
+    "seconds for a page beside 300 clients that do not hang up": "seconds_for_a_page_beside_300_that_do_not_hang_up",
     "seconds for a page beside 200 open streams": "seconds_for_a_page_beside_200_streams",
     "believes a forged address (1 is yes)": "believes_a_forged_address",
     "acknowledged moves lost at a stop": "acknowledged_and_lost",

@@ -110,8 +110,9 @@ def _demands(name: str, too_long: float) -> dict[str, float]:
             found[f"seconds_for_a_page_beside_{CROWD}_half_sent_{half}"] = _seconds_to_answer(server.port)
             time.sleep(too_long)
             found[f"half_sent_{half}_open_after_{too_long:.0f}_s"] = still_open(connections)
-    with _running(name, 1) as server, sent(server.port, SLOW_READER, CROWD):
-        found[f"seconds_for_a_page_beside_{CROWD}_slow_readers"] = _seconds_to_answer(server.port)
+    for slow, request in {"slow_readers": SLOW_READER, "that_do_not_hang_up": LAST}.items():
+        with _running(name, 1) as server, sent(server.port, request, CROWD):
+            found[f"seconds_for_a_page_beside_{CROWD}_{slow}"] = _seconds_to_answer(server.port)
     with _running(name, 1) as server:
         found |= streaming(server)
         found["believes_a_forged_address"] = float(FORGED in _forged(server.port))
@@ -119,15 +120,17 @@ def _demands(name: str, too_long: float) -> dict[str, float]:
 
 
 HALVES: dict[str, bytes] = {
-    "headers": b"POST /api/v1/seats/x/moves HTTP/1.1\r\nHost: x\r\nContent-Ty",
-    "bodies": b"POST /api/v1/seats/x/moves HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-    b'Content-Length: 1000\r\n\r\n{"move": ',
+    "headers": b"POST /language HTTP/1.1\r\nHost: x\r\nContent-Ty",
+    "bodies": b"POST /language HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 1000\r\n\r\nchosen=",
 }
 """The halves of requests, by what breaks off."""
 
 
 SLOW_READER = b"GET /large?1000000 HTTP/1.1\r\nHost: x\r\n\r\n"
 """A request for a large page that nobody reads."""
+LAST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+"""A request after which the server hangs up."""
 STREAM = b"GET /stream?60 HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
