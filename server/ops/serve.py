@@ -7,7 +7,6 @@ import gc
 import logging
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -38,9 +37,6 @@ from server.store import engine, migrate
 
 REQUEST_SECONDS = 30.0
 """A request must arrive, and its answer must be taken, within this long, however steadily it drips."""
-SWITCH_SECONDS = 0.001
-"""A thread of `web` goes on so soon after each wait for the database, while others compute: Python's 5 ms cost a tenth of
-the moves in a second, and a twentieth of the CPU of a move and of a page."""
 MOST_CONNECTIONS = 800
 """Connections that a process keeps open at once; it may usually open 1,024 files."""
 
@@ -78,11 +74,6 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
     def __init__(self, *words: Any, **more: Any) -> None:
         super().__init__(*words, **more)
         self._began: dict[Any, float] = {}
-
-    def init_process(self) -> None:
-        """Start to accept connections."""
-        sys.setswitchinterval(SWITCH_SECONDS)
-        super().init_process()
 
     def handle(self, conn: Any) -> Any:
         """Read and answer the next request of a connection."""
