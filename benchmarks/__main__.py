@@ -9,11 +9,12 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TypeAlias
 
-from benchmarks import load, measure, people, postgres, report, rules, web_servers
+from benchmarks import document, measure, people, postgres, report, rules, web_servers
 from benchmarks.report import QUICK, Figures, Size
 
 Values: TypeAlias = Mapping[str, float | None]
@@ -22,7 +23,6 @@ BENCHES: dict[str, Callable[[], Values]] = {
     "moves": rules.measure_moves,
     "submit": measure.submit,
     "page": measure.page,
-    "tick": load.measure_jobs,
     "waits": people.measure,
     "bots": rules.measure_bots,
     "seats": rules.measure_seats,
@@ -41,11 +41,10 @@ SECTIONS: dict[str, Section] = {
     "storage": measure.storage,
     "memory": measure.memory,
     "kills": measure.kills,
-    "jobs": measure.idle_jobs,
+    "tick": measure.idle_jobs,
 }
 """What measures the figures of the rows, by name."""
 ALL = "table"
-COMMAND = "python3 dev.py bench --write"
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -59,10 +58,12 @@ def main(words: Sequence[str] | None = None) -> int:
     size = QUICK if args.quick else Size()
     chosen = {"games": args.games, "kills": args.kills}
     size = replace(size, **{name: value for name, value in chosen.items() if value})
+    if args.write and size != Size():
+        parser.error("--write needs the full size")
+    if args.stale:
+        return _stale(write=args.write)
     if args.name in BENCHES:
-        return _one(args.name, args.as_json)
-    if args.write and (args.name != ALL or size != Size()):
-        parser.error("--write needs the whole table in its full size")
+        return _one(args.name, as_json=args.as_json, write=args.write)
     sections = SECTIONS if args.name == ALL else {args.name: SECTIONS[args.name]}
     return _table(size, sections, as_json=args.as_json, write=args.write)
 
@@ -80,7 +81,17 @@ def _parser() -> argparse.ArgumentParser:
         f" or another benchmark ({', '.join(BENCHES)})",
     )
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="write the rows that were measured, with commit and date, into docs/benchmarks.md",
+    )
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="measure nothing; list the rows of docs/benchmarks.md whose code has changed since they were measured;"
+        " with --write, mark them there",
+    )
     parser.add_argument("--quick", action="store_true", help="measure as little as shows that all works")
     parser.add_argument("--games", type=int, metavar="N", help="running games while the jobs are idle")
     parser.add_argument("--kills", type=int, metavar="N", help="how often a server is killed")
@@ -88,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _table(size: Size, sections: Mapping[str, Section], *, as_json: bool, write: bool) -> int:
-    figures, measured_on = run(size, sections), report.machine()
+    measured_on = report.machine()  # first: somebody may commit meanwhile
+    figures = run(size, sections)
     if as_json:
         print(json.dumps(report.as_json(figures, measured_on), indent=2))
     elif len(sections) < len(SECTIONS):
@@ -96,17 +108,32 @@ def _table(size: Size, sections: Mapping[str, Section], *, as_json: bool, write:
     else:
         print(report.as_text(figures, measured_on))
     if write:
-        for path in report.write(figures, measured_on, COMMAND):
-            print(f"wrote {path.name}", file=sys.stderr)
+        _write(figures, sections, measured_on)
     return any(why.startswith("failed") for why in figures.missing.values())
 
 
-def _one(name: str, as_json: bool) -> int:
-    figures = BENCHES[name]()
+def _one(name: str, *, as_json: bool, write: bool) -> int:
+    measured_on, values = report.machine(), BENCHES[name]()
     if as_json:
-        print(json.dumps({name: figures}, indent=2))
+        print(json.dumps({name: values}, indent=2))
     else:
-        _print(name, figures=figures)
+        _print(name, figures=values)
+    if write:
+        figures = Figures({what: [value] for what, value in values.items() if value is not None})
+        _write(figures, (name,), measured_on)
+    return 0
+
+
+def _write(figures: Figures, names: Iterable[str], machine: Mapping[str, str]) -> None:
+    for path in document.write(figures, names, machine, f"{datetime.now(UTC):%Y-%m-%d}"):
+        print(f"wrote {path.name}", file=sys.stderr)
+
+
+def _stale(*, write: bool) -> int:
+    for line in document.stale():
+        print(line)
+    if write:
+        document.draw()
     return 0
 
 

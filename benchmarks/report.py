@@ -1,19 +1,17 @@
-"""What a run has measured, the rows of the table that it fills, and both as text, as JSON and in docs/benchmarks.md."""
+"""What a run has measured, the rows of the table that it fills, and both as text and as JSON."""
 
 from __future__ import annotations
 
 import os
 import platform
-import re
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
-from math import log10
 from pathlib import Path
 from statistics import median
+from typing import TypeAlias
 
 from benchmarks.servers import ROOT
 
@@ -101,7 +99,9 @@ class Figures:
         return median(one / another for one, another in zip(ours, theirs, strict=True))
 
 
-# The rows of the table: what each measures, from which figures, and the value to reach.
+# The rows of the table: what each measures, from which figures, what it depends on, and the value to reach.
+
+Paths: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,9 @@ class Row:
     Args:
         what: is measured, in words.
         figure: that is shown.
-        target: to reach.
+        command: the name of the section or benchmark that measures it.
+        paths: the files and folders of which a change may change the value.
+        target: to reach, if there is one.
         over: the figure by which it is divided, if the row is a ratio.
         stretch: what would be better still.
         at_least: whether more is better; otherwise the target is an upper limit.
@@ -121,7 +123,9 @@ class Row:
 
     what: str
     figure: str
-    target: float
+    command: str
+    paths: Paths
+    target: float | None = None
     over: str | None = None
     stretch: float | None = None
     at_least: bool = False
@@ -136,16 +140,26 @@ class Row:
 
     def reached(self, figures: Figures) -> bool | None:
         """Whether the target is reached; None if the row was not measured."""
-        value = self.measured(figures)
-        if value is None:
+        return self.reaches(self.measured(figures))
+
+    def reaches(self, value: float | None) -> bool | None:
+        """Whether a value is good enough; None if there is no value or no target."""
+        if value is None or self.target is None:
             return None
         return value >= self.target if self.at_least else value <= self.target
 
+    def shown(self, figures: Figures) -> str | None:
+        """Return the value as text, with the figures behind it; None if it was not measured."""
+        value = self.measured(figures)
+        return None if value is None else f"{three_digits(value)}{self._detail(figures)}"
+
+    def limits(self) -> tuple[str, str]:
+        """Return target and stretch as text."""
+        return self._limit(self.target), self._limit(self.stretch)
+
     def cells(self, figures: Figures) -> tuple[str, str, str, str]:
         """Return the row as text: what, measured, target, stretch."""
-        value = self.measured(figures)
-        measured = "not measured" if value is None else f"{three_digits(value)}{self._detail(figures)}"
-        return self.what, measured, self._limit(self.target), self._limit(self.stretch)
+        return self.what, self.shown(figures) or "not measured", *self.limits()
 
     def _limit(self, value: float | None) -> str:
         return "" if value is None else f"{'≥' if self.at_least else '≤'} {three_digits(value)}"
@@ -162,10 +176,27 @@ def three_digits(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
+MEASURING = ("benchmarks/load.py", "benchmarks/measure.py", "benchmarks/servers.py", "requirements.txt")
+MOVE: Paths = (*MEASURING, "byzanz", "server/ops/serve.py", "server/play", "server/store", "server/web")
+PAGE: Paths = (*MOVE, "server/i18n", "templates")
+MAIL: Paths = (
+    *(*MEASURING, "byzanz", "server/i18n", "server/mail", "server/play", "server/store"),
+    "templates/mail",
+)
+JOBS: Paths = (
+    *("benchmarks/load.py", "migrations", "requirements.txt", "server/accounts", "server/community"),
+    *("server/lobby", "server/mail", "server/play", "server/scheduler", "server/store"),
+)
+STORAGE: Paths = (*MEASURING, "byzanz", "migrations", "server/mail", "server/play", "server/store")
+KILLS: Paths = (*STORAGE, "server/scheduler", "server/web", "tests/torture")
+PEERS: Paths = (*MEASURING, "benchmarks/peers", "requirements-bench.txt")
+
 ROWS = (
     Row(
         "durable moves/s ÷ boardgame.io FlatFile (which is not durable), 8 clients at 8 tables",
         figure="byzanz_moves_per_second",
+        command="rates",
+        paths=MOVE,
         over="flatfile_moves_per_second",
         target=0.8,
         stretch=1.3,
@@ -174,6 +205,8 @@ ROWS = (
     Row(
         "server CPU per move ÷ FlatFile",
         figure="byzanz_cpu_milliseconds_a_move",
+        command="rates",
+        paths=MOVE,
         over="flatfile_cpu_milliseconds_a_move",
         target=1.1,
         stretch=0.75,
@@ -182,6 +215,8 @@ ROWS = (
     Row(
         "CPU per move ÷ empty Flask application with one insert, same server",
         figure="byzanz_cpu_milliseconds_a_move",
+        command="rates",
+        paths=MOVE,
         over="flask_cpu_milliseconds_a_move",
         target=4,
         stretch=2.5,
@@ -190,6 +225,8 @@ ROWS = (
     Row(
         "moves/s ÷ raw SQLite commits/s (synchronous=FULL)",
         figure="byzanz_moves_per_second",
+        command="rates",
+        paths=MOVE,
         over="raw_commits_per_second",
         target=0.1,
         stretch=0.12,
@@ -198,6 +235,8 @@ ROWS = (
     Row(
         "moves/s of two processes ÷ one (PostgreSQL, 16 games)",
         figure="moves_per_second_of_2_on_postgresql",
+        command="workers",
+        paths=MOVE,
         over="moves_per_second_of_1_on_postgresql",
         target=1.6,
         stretch=1.8,
@@ -206,6 +245,8 @@ ROWS = (
     Row(
         "move at 2,000 entries ÷ at 100",
         figure="milliseconds_a_move_at_2000",
+        command="lengths",
+        paths=MOVE,
         over="milliseconds_a_move_at_100",
         target=1.05,
         unit=" ms",
@@ -213,14 +254,24 @@ ROWS = (
     Row(
         "CPU of an email, composed and sent ÷ CPU of a move",
         figure="cpu_milliseconds_a_mail",
+        command="mails",
+        paths=MAIL,
         over="byzanz_cpu_milliseconds_a_move",
         target=2.5,
         unit=" ms",
     ),
-    Row("CPU of an email, composed and sent, in ms", figure="cpu_milliseconds_a_mail", target=6),
+    Row(
+        "CPU of an email, composed and sent, in ms",
+        figure="cpu_milliseconds_a_mail",
+        command="mails",
+        paths=MAIL,
+        target=6,
+    ),
     Row(
         "turn page/s ÷ hello/s, same server",
         figure="turn_pages_per_second",
+        command="rates",
+        paths=PAGE,
         over="hello_pages_per_second",
         target=0.08,
         stretch=0.12,
@@ -229,6 +280,8 @@ ROWS = (
     Row(
         "turn page at 2,000 entries ÷ at 50",
         figure="milliseconds_a_page_at_2000",
+        command="lengths",
+        paths=PAGE,
         over="milliseconds_a_page_at_50",
         target=1.05,
         unit=" ms",
@@ -236,152 +289,97 @@ ROWS = (
     Row(
         "statements of the signed-in front page, 200 games ÷ 1 game",
         figure="front_page_statements_with_many_games",
+        command="front",
+        paths=PAGE,
         over="front_page_statements_with_one_game",
         target=1,
     ),
     Row(
         "the idle job that grows most, 1,000,000 running games ÷ 1,000",
         figure="idle_jobs_ratio",
+        command="tick",
+        paths=JOBS,
         target=1.1,
         detail="with {idle_jobs_games:,.0f}",
     ),
-    Row("bytes a move, all tables", figure="bytes_a_move", target=330),
+    Row("bytes a move, all tables", figure="bytes_a_move", command="storage", paths=STORAGE, target=330),
     Row(
         "rows left in the outbox for each move, 31 days after the end",
         figure="outbox_rows_left_a_move",
+        command="storage",
+        paths=STORAGE,
         target=0,
     ),
     Row(
         "acknowledged moves lost in 100 kill -9",
         figure="faults_after_kills",
+        command="kills",
+        paths=KILLS,
         target=0,
         detail="{kills:.0f} kills",
     ),
     Row(
         "memory of `web` with 4 workers (sum of PSS) after 10,000 pages, in MB",
         figure="megabytes_after_pages",
+        command="memory",
+        paths=PAGE,
         target=260,
         detail="{memory_pages:,.0f} pages",
     ),
 )
 
-YARDSTICKS = {
-    "byzanz_moves_per_second": "moves of Byzanz a second",
-    "flatfile_moves_per_second": "moves of boardgame.io FlatFile a second",
-    "minimal_moves_per_second": "moves of a minimal server on better-sqlite3 a second",
-    "flask_moves_per_second": "inserts of an empty Flask application a second",
-    "raw_commits_per_second": "raw SQLite commits a second",
-    "hello_pages_per_second": "hello pages a second",
-    "byzanz_cpu_milliseconds_a_move": "CPU of a move of Byzanz, in ms",
-    "flatfile_cpu_milliseconds_a_move": "CPU of a move of boardgame.io FlatFile, in ms",
-    "minimal_cpu_milliseconds_a_move": "CPU of a move of the minimal server, in ms",
-    "flask_cpu_milliseconds_a_move": "CPU of an insert of the empty Flask application, in ms",
-    "cpu_milliseconds_a_turn_page": "CPU of a turn page, in ms",
-    "cpu_milliseconds_a_ready_mail": "CPU of an email whose bytes are ready (smtplib), in ms",
-}
-"""Figures that are told besides, with their names."""
-
-
-# The plot: cost against the length of the log and the number of running games, as SVG.
-
-WIDTH, HEIGHT = 400, 268
-LEFT, RIGHT, TOP, BOTTOM = 48, 44, 56, 42
-COLOURS = ("#1f5fa8", "#b3541e", "#3d7a3d")
-Points = Sequence[tuple[float, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One of the two diagrams.
-
-    Args:
-        title: above it.
-        x: what the horizontal axis counts, on a logarithmic scale.
-        lines: the points of each line, by its name; all costs are in milliseconds.
-    """
-
-    title: str
-    x: str
-    lines: Mapping[str, Points]
-
-
-def plot(figures: Figures) -> str:
-    """Return the plot."""
-    panels = [
-        Panel(
-            "Milliseconds by the length of the log",
-            "entries",
-            {
-                "a turn page": _points(figures, r"milliseconds_a_page_at_(\d+)"),
-                "a move": _points(figures, r"milliseconds_a_move_at_(\d+)"),
-            },
-        ),
-        Panel(
-            "Milliseconds by the number of running games",
-            "running games",
-            {"all jobs of the scheduler, idle": _points(figures, r"idle_jobs_milliseconds_of_\w+_at_(\d+)")},
-        ),
-    ]
-    inner = "".join(
-        f'<g transform="translate({at * WIDTH} 0)">{_panel(each)}</g>' for at, each in enumerate(panels)
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * len(panels)} {HEIGHT}" role="img"'
-        ' font-family="sans-serif" font-size="12">'
-        f'<rect width="100%" height="100%" fill="#fff"/>{inner}</svg>\n'
-    )
-
-
-def _points(figures: Figures, pattern: str) -> Points:
-    """Return the sum of all figures whose names match, by the number in the name."""
-    found: dict[float, float] = {}
-    for name in figures.rounds:
-        if (match := re.fullmatch(pattern, name)) and (value := figures.median(name)) is not None:
-            at = float(match[1])
-            found[at] = found.get(at, 0.0) + value
-    return sorted(found.items())
-
-
-def _panel(panel: Panel) -> str:
-    points = [point for line in panel.lines.values() for point in line]
-    parts = [_text(LEFT, 20, panel.title, "font-weight='bold'")]
-    if not points:
-        return "".join([*parts, _text(LEFT, HEIGHT / 2, "not measured")])
-    low, high = min(x for x, _ in points), max(x for x, _ in points)
-    top = _round_up(max(y for _, y in points))
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        share = log10(x / low) / log10(high / low) if high > low else 0.5
-        across = LEFT + share * (WIDTH - LEFT - RIGHT)
-        return round(across, 1), round(HEIGHT - BOTTOM - y / top * (HEIGHT - TOP - BOTTOM), 1)
-
-    for step in range(5):
-        _, y = place(low, top * step / 4)
-        parts.append(f'<path d="M{LEFT} {y}H{WIDTH - RIGHT}" stroke="#ccc"/>')
-        parts.append(_text(LEFT - 6, y + 4, f"{top * step / 4:g}", 'text-anchor="end"'))
-    for each in sorted({x for x, _ in points}):
-        parts.append(_text(place(each, 0)[0], HEIGHT - BOTTOM + 16, f"{each:,.0f}", 'text-anchor="middle"'))
-    parts.append(_text(WIDTH / 2, HEIGHT - 8, panel.x, 'text-anchor="middle"'))
-    for number, (name, line) in enumerate(panel.lines.items()):
-        parts.append(_line(name, [place(*point) for point in line], COLOURS[number], 36 + 14 * number))
-    return "".join(parts)
-
-
-def _line(name: str, points: Points, colour: str, label: float) -> str:
-    path = " ".join(f"{x},{y}" for x, y in points)
-    dots = "".join(f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in points)
-    drawn = f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>{dots}'
-    return drawn + _text(WIDTH - RIGHT, label, name, f'text-anchor="end" fill="{colour}"')
-
-
-def _text(x: float, y: float, text: str, more: str = "") -> str:
-    return f'<text x="{x:g}" y="{y:g}" {more}>{escape(text)}</text>'
-
-
-def _round_up(value: float) -> float:
-    """Return the next larger of 1, 2, 4 and 8 times a power of ten."""
-    power = 10.0 ** int(log10(value) // 1) if value > 0 else 1.0
-    return next(power * factor for factor in (1, 2, 4, 8, 10) if power * factor >= value)
+YARDSTICKS = (
+    Row("moves of Byzanz a second", figure="byzanz_moves_per_second", command="rates", paths=MOVE),
+    Row(
+        "moves of boardgame.io FlatFile a second",
+        figure="flatfile_moves_per_second",
+        command="rates",
+        paths=PEERS,
+    ),
+    Row(
+        "moves of a minimal server on better-sqlite3 a second",
+        figure="minimal_moves_per_second",
+        command="rates",
+        paths=PEERS,
+    ),
+    Row(
+        "inserts of an empty Flask application a second",
+        figure="flask_moves_per_second",
+        command="rates",
+        paths=PEERS,
+    ),
+    Row("raw SQLite commits a second", figure="raw_commits_per_second", command="rates", paths=PEERS),
+    Row("hello pages a second", figure="hello_pages_per_second", command="rates", paths=PEERS),
+    Row(
+        "CPU of a move of Byzanz, in ms", figure="byzanz_cpu_milliseconds_a_move", command="rates", paths=MOVE
+    ),
+    Row(
+        "CPU of a move of boardgame.io FlatFile, in ms",
+        figure="flatfile_cpu_milliseconds_a_move",
+        command="rates",
+        paths=PEERS,
+    ),
+    Row(
+        "CPU of a move of the minimal server, in ms",
+        figure="minimal_cpu_milliseconds_a_move",
+        command="rates",
+        paths=PEERS,
+    ),
+    Row(
+        "CPU of an insert of the empty Flask application, in ms",
+        figure="flask_cpu_milliseconds_a_move",
+        command="rates",
+        paths=PEERS,
+    ),
+    Row("CPU of a turn page, in ms", figure="cpu_milliseconds_a_turn_page", command="rates", paths=PAGE),
+    Row(
+        "CPU of an email whose bytes are ready (smtplib), in ms",
+        figure="cpu_milliseconds_a_ready_mail",
+        command="mails",
+        paths=PEERS,
+    ),
+)
+"""Figures that are told besides."""
 
 
 # What a run was measured on: the machine and the commit.
@@ -397,7 +395,7 @@ def machine() -> dict[str, str]:
         "kernel": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),
         "SQLite": sqlite3.sqlite_version,
-        "Node.js": _said("node", "--version") or "not installed",
+        "Node.js": said("node", "--version") or "not installed",
         "commit": commit(),
     }
 
@@ -411,14 +409,14 @@ def processor() -> str:
 
 def commit() -> str:
     """Return the commit of this checkout, and whether files have changed since."""
-    known = _said("git", "rev-parse", "--short=12", "HEAD")
+    known = said("git", "rev-parse", "--short=12", "HEAD")
     if not known:
         return "unknown"
-    return f"{known} with changes" if _said("git", "status", "--porcelain", "-uno") else known
+    return f"{known} with changes" if said("git", "status", "--porcelain", "-uno") else known
 
 
-def _said(program: str, *words: str) -> str:
-    """Return what a program prints; nothing if it is missing or fails."""
+def said(program: str, *words: str) -> str:
+    """Return what a program prints, run in the checkout; nothing if it is missing or fails."""
     path = shutil.which(program)
     if path is None:
         return ""
@@ -426,11 +424,8 @@ def _said(program: str, *words: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-# The table as text, as JSON, and in docs/benchmarks.md with its plot.
+# The table as text and as JSON.
 
-DOCUMENT = ROOT / "docs" / "benchmarks.md"
-IMAGE = ROOT / "docs" / "images" / "benchmarks.svg"
-BEGIN, END = "<!-- begin: measured -->", "<!-- end: measured -->"
 HEADER = ("what", "measured", "target", "stretch")
 
 
@@ -438,13 +433,13 @@ def as_text(figures: Figures, machine: Mapping[str, str]) -> str:
     """Return the table in columns, with what is missing and the machine."""
     cells = [HEADER, *(row.cells(figures) for row in ROWS)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
-    marks = ["", *(_mark(row.reached(figures)) for row in ROWS)]
+    marks = ["", *(mark(row.reached(figures)) for row in ROWS)]
     lines = [
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) + f"  {mark}"
-        for line, mark in zip(cells, marks, strict=True)
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) + f"  {end}"
+        for line, end in zip(cells, marks, strict=True)
     ]
     lines.append("")
-    lines += [f"{what}: {value}" for what, value in _yardsticks(figures)]
+    lines += [f"{row.what}: {row.shown(figures) or 'not measured'}" for row in YARDSTICKS]
     lines += [f"missing: {name}: {why}" for name, why in figures.missing.items()]
     lines.append("; ".join(f"{name}: {value}" for name, value in machine.items()))
     return "\n".join(line.rstrip() for line in lines)
@@ -471,55 +466,6 @@ def as_json(figures: Figures, machine: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def as_markdown(figures: Figures, machine: Mapping[str, str], command: str) -> str:
-    """Return the section of docs/benchmarks.md.
-
-    Args:
-        command: with which all of it was measured.
-    """
-    marks = [_mark(row.reached(figures)) for row in ROWS]
-    rows = [(*row.cells(figures), mark) for row, mark in zip(ROWS, marks, strict=True)]
-    parts = [
-        f"`{command}` measured this on {_sentence(machine)}.",
-        _markdown((*HEADER, ""), rows),
-        f"![Cost against the length of the log and the number of games](images/{IMAGE.name})",
-        "The figures behind it:",
-        _markdown(("what", "measured"), _yardsticks(figures)),
-    ]
-    if figures.missing:
-        parts.append("\n".join(f"- Missing: {name}: {why}" for name, why in figures.missing.items()))
-    return "\n\n".join(parts)
-
-
-def write(figures: Figures, machine: Mapping[str, str], command: str) -> list[Path]:
-    """Write the section between its marks in docs/benchmarks.md, and the plot; return the files."""
-    text = DOCUMENT.read_text()
-    section = f"{BEGIN}\n{as_markdown(figures, machine, command)}\n{END}"
-    pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-    if not pattern.search(text):
-        raise ValueError(f"{DOCUMENT.name} does not contain {BEGIN} and {END}")
-    DOCUMENT.write_text(pattern.sub(lambda _: section, text))
-    IMAGE.write_text(plot(figures))
-    return [DOCUMENT, IMAGE]
-
-
-def _mark(reached: bool | None) -> str:
+def mark(reached: bool | None) -> str:
+    """Return whether a target is reached, in words."""
     return {True: "reached", False: "not reached", None: ""}[reached]
-
-
-def _yardsticks(figures: Figures) -> list[tuple[str, str]]:
-    values = {what: figures.median(name) for name, what in YARDSTICKS.items()}
-    return [
-        (what, "not measured" if value is None else three_digits(value)) for what, value in values.items()
-    ]
-
-
-def _sentence(machine: Mapping[str, str]) -> str:
-    known = dict(machine)
-    commit = known.pop("commit", "unknown")
-    return ", ".join(f"{name} {value}" for name, value in known.items()) + f", at commit {commit}"
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from byzanz.bots import BOTS
 from byzanz.games import latest
-from server.cli.parser import CommandError, app_context
+from server.cli.parser import CommandError, Parser, app_context
 
 if TYPE_CHECKING:
     from server.store.models import Person
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
-def add_games(commands: Any) -> None:
-    """Add these commands to `byzanz`."""
+def add_new(new: Parser) -> None:
+    """Add the arguments of this command."""
     games = ", ".join(rules.slug for rules in latest())
-    new = commands.add_parser("new", help="create a game, invite players by email and print the game's ID")
     new.add_argument("game", metavar="GAME", help=f"one of: {games}")
     new.add_argument(
         "--player",
@@ -62,14 +61,17 @@ def add_games(commands: Any) -> None:
     new.add_argument("--start", action="store_true", help="seat everyone without invitations, and start")
     new.set_defaults(run=_new)
 
-    recount = commands.add_parser(
-        "recount",
-        help="count the results of all finished games again",
-        description="Delete standings and reliability and count them again from the logs. It changes no game.",
+
+def add_recount(recount: Parser) -> None:
+    """Add the arguments of this command."""
+    recount.description = (
+        "Delete standings and reliability and count them again from the logs. It changes no game."
     )
     recount.set_defaults(run=_recount)
 
-    moderator = commands.add_parser("moderator", help="add, remove or list moderators")
+
+def add_moderator(moderator: Parser) -> None:
+    """Add the arguments of this command."""
     acts = moderator.add_subparsers(title="actions", metavar="ACTION", required=True)
     add_one = acts.add_parser("add", help="make a person a moderator")
     remove = acts.add_parser("remove", help="remove a moderator")
@@ -166,9 +168,8 @@ LOGGER = logging.getLogger(__name__)
 _REASON = "why, without name and address; moderators read it among their actions"
 
 
-def add_people(commands: Any) -> None:
-    """Add these commands to `byzanz`."""
-    person = commands.add_parser("person", help="show, export, move or erase what is stored about a person")
+def add_person(person: Parser) -> None:
+    """Add the arguments of this command."""
     acts = person.add_subparsers(title="actions", metavar="ACTION", required=True)
     show = acts.add_parser("show", help="tell whether email reaches a person, and where they are to move")
     show.add_argument("email", metavar="EMAIL")
@@ -316,14 +317,21 @@ def _person(email: str) -> int:
 # ---- what happened ----
 
 
-def add_show(commands: Any) -> None:
-    """Add these commands to `byzanz`."""
-    for name, of, example in (("game", "a game", "ID"), ("mail", "an outgoing email", "N")):
-        about = commands.add_parser(name, help=f"show what happened to {of}")
-        acts = about.add_subparsers(title="actions", metavar="ACTION", required=True)
-        show = acts.add_parser("show", help=f"tell what happened to {of}, and what is waited for")
-        show.add_argument("id", metavar=example)
-        show.set_defaults(run=_show_game if name == "game" else _show_mail)
+def add_game(game: Parser) -> None:
+    """Add the arguments of this command."""
+    _add_show(game, "a game", "ID").set_defaults(run=_show_game)
+
+
+def add_mail(mail: Parser) -> None:
+    """Add the arguments of this command."""
+    _add_show(mail, "an outgoing email", "N").set_defaults(run=_show_mail)
+
+
+def _add_show(about: Parser, of: str, example: str) -> Parser:
+    acts = about.add_subparsers(title="actions", metavar="ACTION", required=True)
+    show: Parser = acts.add_parser("show", help=f"tell what happened to {of}, and what is waited for")
+    show.add_argument("id", metavar=example)
+    return show
 
 
 def _show_game(args: Namespace) -> None:

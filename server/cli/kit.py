@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byzanz import kit
 from byzanz.bots import BOTS
@@ -17,7 +17,7 @@ from byzanz.games import AnyRules, latest
 from byzanz.kit import check, terminal
 from byzanz.kit.conformance import Game
 from byzanz.moves import BadSetup
-from server.cli.parser import CommandError, count, error_line, seat_number
+from server.cli.parser import CommandError, Parser, count, error_line, seat_number
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -25,19 +25,11 @@ if TYPE_CHECKING:
 _GAMES = 2
 
 
-def add(commands: Any) -> None:
-    """Add these commands to `byzanz`."""
-    _add_new_game(commands)
-    _add_check(commands)
-    _add_play(commands)
-
-
-def _add_new_game(commands: Any) -> None:
-    new = commands.add_parser(
-        "new-game",
-        help="write a new game as a package of its own",
-        description="Write a small game that can be played at once, as a package of its own, to be changed into "
-        "another. Play it with: byzanz play",
+def add_new_game(new: Parser) -> None:
+    """Add the arguments of this command."""
+    new.description = (
+        "Write a small game that can be played at once, as a package of its own, to be changed into "
+        "another. Play it with: byzanz play"
     )
     new.add_argument(
         "slug", metavar="SLUG", help="the game's name in addresses and commands, such as harbour"
@@ -48,12 +40,11 @@ def _add_new_game(commands: Any) -> None:
     new.set_defaults(run=_new_game)
 
 
-def _add_check(commands: Any) -> None:
-    checking = commands.add_parser(
-        "check",
-        help="check the rules, templates and records of a game",
-        description="Play a game at random with each number of players and check its rules, its templates and the "
-        "records that its package brings. Each fault is told with the command that shows it again.",
+def add_check(checking: Parser) -> None:
+    """Add the arguments of this command."""
+    checking.description = (
+        "Play a game at random with each number of players and check its rules, its templates and the "
+        "records that its package brings. Each fault is told with the command that shows it again."
     )
     checking.add_argument(
         "game", metavar="GAME", help="the slug of a game, a .py file, or the folder of a package"
@@ -76,13 +67,10 @@ def _add_check(commands: Any) -> None:
     checking.set_defaults(run=_check)
 
 
-def _add_play(commands: Any) -> None:
+def add_play(play: Parser) -> None:
+    """Add the arguments of this command."""
     games = ", ".join(rules.slug for rules in latest())
-    play = commands.add_parser(
-        "play",
-        help="play a game in the terminal against bots",
-        description="Play a game in the terminal against bots, without a server. Type ? for help.",
-    )
+    play.description = "Play a game in the terminal against bots, without a server. Type ? for help."
     play.add_argument(
         "game", metavar="SLUG|PATH", help=f"one of: {games}; or the file or folder of a game: ./mine.py"
     )

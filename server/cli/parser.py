@@ -1,17 +1,12 @@
-"""Parsing arguments, the application context of a command, errors in one line, and completion in shells."""
+"""Parsing arguments, the application context of a command, and errors in one line."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
-
-from byzanz.moves import RulesError
-from byzanz.record import BadRecord, InvalidRecord
-from server.validation import whole_number
 
 
 class CommandError(Exception):
@@ -28,14 +23,41 @@ class CommandError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that reports errors in one line instead of a page of usage."""
+    """An argument parser that reports errors in one line instead of a page of usage.
 
-    def __init__(self, **more: Any) -> None:
+    Args:
+        declare: adds the arguments of a command when somebody asks for them, so that no other command waits for what
+            they need.
+        more: arguments of `ArgumentParser`.
+    """
+
+    def __init__(self, declare: Callable[[Parser], None] | None = None, **more: Any) -> None:
         super().__init__(allow_abbrev=False, **more)
+        self._declare = declare
+
+    def declared(self) -> Parser:
+        """Return this parser with the arguments of its command."""
+        declare, self._declare = self._declare, None
+        if declare is not None:
+            declare(self)
+        return self
+
+    def parse_known_args(  # type: ignore[override]  # argparse has overloads for other namespaces
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse the arguments of this command, which has been chosen."""
+        return super(Parser, self.declared()).parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Reject the arguments."""
         raise CommandError(f"{message} (see {self.prog} --help)", status=2)
+
+
+def whole_number(text: str, most: int, least: int = 0) -> int | None:
+    """Return the number that an argument gives; None if it gives none, or one outside `least` to `most`."""
+    from server import validation  # here, so that commands without a number start quickly
+
+    return validation.whole_number(text, most, least)
 
 
 def count(text: str) -> int:
@@ -73,6 +95,9 @@ def error_line(error: Exception) -> str | None:
 def _message(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    from byzanz.moves import RulesError  # here, so that commands start quickly
+    from byzanz.record import BadRecord, InvalidRecord
+
     if isinstance(error, (CommandError, BadRecord, InvalidRecord, RulesError)):
         return str(error)
     return _server_message(error) if "server.config" in sys.modules else None
@@ -114,45 +139,3 @@ def app_context() -> Iterator[None]:
             operations.store_figures()
         finally:
             engine.db.engine.dispose()
-
-
-# ---- completion ----
-
-FILES = {
-    "bash": "/etc/bash_completion.d/byzanz",
-    "zsh": "/usr/local/share/zsh/site-functions/_byzanz",
-    "fish": "/etc/fish/completions/byzanz.fish",
-}
-"""The shells, and where the script of each belongs."""
-PATHS = ("FILE", "FOLDER", "GAME", "SLUG|PATH")
-"""What an argument that can name a file or folder is called in the help."""
-
-
-def add_completion(commands: Any, parser: ArgumentParser) -> None:
-    """Add this command to `byzanz`, whose parser has all others."""
-    completion = commands.add_parser(
-        "completion",
-        help="print a script that completes commands and options in bash, zsh or fish",
-        description="Print a script for a shell. "
-        + " ".join(f"`byzanz completion {shell} > {file}` installs it." for shell, file in FILES.items()),
-    )
-    completion.add_argument("shell", nargs="?", default="bash", choices=tuple(FILES), help="default: bash")
-    completion.set_defaults(run=lambda args: _print_completion(parser, args.shell))
-
-
-def _print_completion(parser: ArgumentParser, shell: str) -> None:
-    import shtab  # here, so that other commands start quickly
-
-    for action in _actions(parser):
-        if action.metavar in PATHS:
-            action.complete = shtab.FILE  # type: ignore[attr-defined]  # how shtab is told
-    print(shtab.complete(parser, shell))
-
-
-def _actions(parser: ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield the arguments of a command and of the commands under it."""
-    for action in parser._actions:
-        yield action
-        if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                yield from _actions(inner)

@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from byzanz import record
 from byzanz.bots import BOTS
@@ -16,14 +16,20 @@ from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
 from byzanz.record import BadRecord, Header, InvalidRecord, Mailed, Record, Report
 from byzanz.rules import ALL, PUBLIC, Viewer
-from server.cli.parser import CommandError, app_context, count, error_line, seat_number
-from server.validation import whole_number
+from server.cli.parser import (
+    CommandError,
+    Parser,
+    app_context,
+    count,
+    error_line,
+    seat_number,
+    whole_number,
+)
 
 
-def add(commands: Any) -> None:
-    """Add these commands to `byzanz`."""
+def add_simulate(simulate: Parser) -> None:
+    """Add the arguments of this command."""
     games = ", ".join(rules.slug for rules in latest())
-    simulate = commands.add_parser("simulate", help="let bots play whole games without a server")
     simulate.add_argument("game", metavar="GAME", help=f"one of: {games}")
     simulate.add_argument("--players", type=count, required=True, metavar="N")
     simulate.add_argument("--games", type=count, required=True, metavar="K")
@@ -39,7 +45,9 @@ def add(commands: Any) -> None:
     simulate.add_argument("--out", required=True, metavar="FILE", help="- for standard output")
     simulate.set_defaults(run=_simulate)
 
-    verify = commands.add_parser("verify", help="check every record in a file by replaying it")
+
+def add_verify(verify: Parser) -> None:
+    """Add the arguments of this command."""
     verify.add_argument("file", metavar="FILE", help="- for standard input")
     quoted = "what an email quotes of the game, which its record must contain; FILE then holds one record"
     verify.add_argument(
@@ -55,12 +63,13 @@ def add(commands: Any) -> None:
     )
     verify.set_defaults(run=_verify)
 
-    export = commands.add_parser(
-        "export",
-        help="print the record of a game",
-        description="Print the record of a game as one reader may see it. While a game runs, the records of a seat "
+
+def add_export(export: Parser) -> None:
+    """Add the arguments of this command."""
+    export.description = (
+        "Print the record of a game as one reader may see it. While a game runs, the records of a seat "
         "and of a moderator show hidden cards. This leaves no log entry, since anyone who can run it can read the "
-        "database anyway; moderators should view hands on the moderation page, which informs the players.",
+        "database anyway; moderators should view hands on the moderation page, which informs the players."
     )
     export.add_argument("id", metavar="ID", help="the game's ID")
     export.add_argument(

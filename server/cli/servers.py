@@ -7,11 +7,9 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from byzanz.bots import BOTS
-from byzanz.games import latest, rules_of
-from server.cli.parser import CommandError, app_context, count, error_line, port
+from server.cli.parser import CommandError, Parser, app_context, count, error_line, port
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -23,13 +21,11 @@ TOO_BIG, NO_USER, TRY_LATER = 65, 67, 75
 """Exit statuses that a mail server expects of a program it hands a mail to (sysexits.h)."""
 
 
-def add_mail(commands: Any) -> None:
-    """Add this command to `byzanz`."""
-    mail_in = commands.add_parser(
-        "mail-in",
-        help="receive moves by email, bounces and complaints, as an LMTP server or one email on standard input",
-        description="With --stdin the exit status is 0 if the email was accepted, 65 if it is too big, 67 if the "
-        "address does not exist, and 75 after any other failure, so that the mail server keeps the email.",
+def add_mail_in(mail_in: Parser) -> None:
+    """Add the arguments of this command."""
+    mail_in.description = (
+        "With --stdin the exit status is 0 if the email was accepted, 65 if it is too big, 67 if the "
+        "address does not exist, and 75 after any other failure, so that the mail server keeps the email."
     )
     mail_in.add_argument(
         "--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)"
@@ -143,11 +139,11 @@ def _check_domain(app: Flask, recipient: str) -> None:
 # ---- servers ----
 
 
-def add(commands: Any) -> None:
-    """Add the commands that run something."""
-    demo = commands.add_parser(
-        "demo", help="try out a complete server on this machine, with an inbox and a game against bots"
-    )
+def add_demo(demo: Parser) -> None:
+    """Add the arguments of this command."""
+    from byzanz.bots import BOTS  # here, so that other commands start quickly
+    from byzanz.games import latest
+
     demo.add_argument("--port", type=port, metavar="N", help="port (default: the first free one from 8000)")
     demo.add_argument(
         "--players",
@@ -164,34 +160,43 @@ def add(commands: Any) -> None:
     )
     demo.set_defaults(run=_demo)
 
-    serve = commands.add_parser(
-        "serve", help="run web, scheduler and mailer in one process, after upgrading the database"
-    )
-    web = commands.add_parser("web", help="run only the web pages, in several processes")
-    for each in (serve, web):
-        each.add_argument(
-            "--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)"
-        )
-        each.add_argument("--port", type=port, default=8000, metavar="N", help="port (default: 8000)")
-    web.add_argument("--workers", type=count, default=2, metavar="N", help="processes (default: 2)")
+
+def add_serve(serve: Parser) -> None:
+    """Add the arguments of this command."""
+    _add_address(serve)
     serve.set_defaults(run=_serve)
+
+
+def add_web(web: Parser) -> None:
+    """Add the arguments of this command."""
+    _add_address(web)
+    web.add_argument("--workers", type=count, default=2, metavar="N", help="processes (default: 2)")
     web.set_defaults(run=_web)
-    commands.add_parser(
-        "scheduler", help="run only deadlines, reminders, bots and outgoing email"
-    ).set_defaults(run=_scheduler)
-    upgrade = commands.add_parser(
-        "upgrade",
-        help="create the database or upgrade it to this version",
-        description="Create the database, or upgrade it to this version of Byzanz in one transaction. A database of "
-        "a newer version is left alone: nothing can be downgraded.",
+
+
+def _add_address(command: Parser) -> None:
+    command.add_argument(
+        "--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)"
+    )
+    command.add_argument("--port", type=port, default=8000, metavar="N", help="port (default: 8000)")
+
+
+def add_scheduler(scheduler: Parser) -> None:
+    """Add the arguments of this command."""
+    scheduler.set_defaults(run=_scheduler)
+
+
+def add_upgrade(upgrade: Parser) -> None:
+    """Add the arguments of this command."""
+    upgrade.description = (
+        "Create the database, or upgrade it to this version of Byzanz in one transaction. A database of "
+        "a newer version is left alone: nothing can be downgraded."
     )
     upgrade.set_defaults(run=_upgrade)
-    add_mail(commands)
 
 
-def add_checks(commands: Any) -> None:
-    """Add the commands that check something."""
-    doctor = commands.add_parser("doctor", help="report what is wrong with this server and what to do")
+def add_doctor(doctor: Parser) -> None:
+    """Add the arguments of this command."""
     doctor.add_argument(
         "--all",
         action="store_true",
@@ -222,6 +227,7 @@ def add_checks(commands: Any) -> None:
 
 
 def _demo(args: Namespace) -> None:
+    from byzanz.games import rules_of
     from server import demo as server_demo
 
     players = args.players or min(4, max(rules_of(args.game).seats))
@@ -307,23 +313,23 @@ def _confirm_clock() -> None:
 # ---- backups ----
 
 
-def add_backups(commands: Any) -> None:
-    """Add these commands to `byzanz`."""
-    backup = commands.add_parser(
-        "backup",
-        help="copy the SQLite database and the secret key into one file, while the server runs",
-        description="Copy the SQLite database while the server runs, check the copy, and write it and the secret key "
-        "to FILE, a tar archive that only you can read. With PostgreSQL, use pg_dump.",
+def add_backup(backup: Parser) -> None:
+    """Add the arguments of this command."""
+    backup.description = (
+        "Copy the SQLite database while the server runs, check the copy, and write it and the secret key "
+        "to FILE, a tar archive that only you can read. With PostgreSQL, use pg_dump."
     )
-    restore = commands.add_parser(
-        "restore",
-        help="put a backup in the place of the SQLite database; the server must be stopped",
-        description="Check a backup and put its database and secret key in the place of the present ones, which are "
-        "moved to a folder beside them. The server must be stopped.",
-    )
-    for each in (backup, restore):
-        each.add_argument("file", metavar="FILE", type=Path)
+    backup.add_argument("file", metavar="FILE", type=Path)
     backup.set_defaults(run=_backup)
+
+
+def add_restore(restore: Parser) -> None:
+    """Add the arguments of this command."""
+    restore.description = (
+        "Check a backup and put its database and secret key in the place of the present ones, which are "
+        "moved to a folder beside them. The server must be stopped."
+    )
+    restore.add_argument("file", metavar="FILE", type=Path)
     restore.set_defaults(run=_restore)
 
 

@@ -124,6 +124,7 @@ class Declaration:
         names_another: its details name a person who is not the reader.
         farewell: it is the last one about a game, to somebody without a seat there.
         keeps_details: they are read after it was sent.
+        ask_again: if it goes out a day late, it has no link and says that its reader may ask once more.
         numerous: most emails are of this kind; an index of the others leaves it out.
         failure_reported: those in charge of the game hear of it if it cannot be delivered.
     """
@@ -146,6 +147,7 @@ class Declaration:
     names_another: bool = False
     farewell: bool = False
     keeps_details: bool = False
+    ask_again: bool = False
     numerous: bool = False
     failure_reported: bool = True
 
@@ -435,6 +437,7 @@ class MailKind(StrEnum):
             subject=N_("Your Byzanz sign-in link"),
             requires=Requires.LINK_LIVE,
             stop=None,
+            ask_again=True,
         ),
     )
     FRESH = (
@@ -448,6 +451,7 @@ class MailKind(StrEnum):
             to=Reader.ADDRESS,
             requires=Requires.LINK_LIVE,
             stop=None,
+            ask_again=True,
         ),
     )
     MOVE = (

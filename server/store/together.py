@@ -133,6 +133,8 @@ class Changes:
         """Close the connection that is kept; the next changes open another."""
         kept, self._kept = self._kept, None
         if kept is not None:
+            with suppress(SQLAlchemyError):  # it may be broken
+                kept[0].detach()  # else the pool would keep it
             kept[0].close()
 
     def _make(self, changes: list[Change]) -> None:
@@ -177,7 +179,8 @@ class Changes:
                         session.close()
             finally:
                 if not sqlite:  # by the next time it may be gone: the pool looks
-                    self.close()
+                    self._kept = None
+                    connection.close()
 
 
 class _Spoilt(Exception):

@@ -134,6 +134,8 @@ def _broken(seed: int) -> Iterator[Report]:
     few = kill9.Size(kills=12, seconds=2 * SHORT, games=20)
     found = {
         "moves acknowledged before they are committed": kill9.run(SQLITE, None, few, seed, "hasty"),
+        "moves answered before the COMMIT that they share": kill9.run(SQLITE, None, few, seed, "premature"),
+        "moves that a refused one takes along": doubles.run(SQLITE, None, 60, 2 * SHORT, seed, "contagious"),
         "mails marked as sent before they are": kill9.run(SQLITE, None, few, seed, "boastful"),
         "mails marked as sent before they are, to a server that fails": mails.run(
             30, SHORT, seed, "boastful"

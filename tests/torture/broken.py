@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -36,6 +37,42 @@ def hasty() -> None:
         return play.Receipt(game_id, seat, head + 1, repeated=False)
 
     play.submit = submit
+
+
+def premature() -> None:
+    """Answer those who share a transaction before its COMMIT (promise 1)."""
+    from server.store import together
+    from server.store.together import State
+
+    make, make_each = together.Changes.make, together._make_each
+
+    def make_and_answer(self: Any, change: Any) -> None:
+        threading.Thread(target=copy_context().run, args=(make, self, change), daemon=True).start()
+        while change.state is State.WAITING:
+            time.sleep(0.001)
+
+    def make_slowly(session: Any, changes: Any) -> Any:
+        left = make_each(session, changes)
+        time.sleep(WAIT)
+        return left
+
+    together.Changes.make, together._make_each = make_and_answer, make_slowly  # type: ignore[method-assign]
+
+
+def contagious() -> None:
+    """Let a change that fails take those before it in its transaction with it (promise 1)."""
+    from server.store import engine, together
+
+    truly = together._make_one
+
+    def make_one(session: Any, change: Any, *, shared: bool) -> None:
+        truly(session, change, shared=shared)
+        if shared and change.error is not None:
+            raw: Any = engine.connection_of(session).connection.dbapi_connection
+            raw.execute("ROLLBACK")
+            raw.execute("BEGIN IMMEDIATE")
+
+    together._make_one = make_one
 
 
 def boastful() -> None:
@@ -102,6 +139,8 @@ def deaf() -> None:
 
 BREAKS: dict[str, Callable[[], None]] = {
     "hasty": hasty,
+    "premature": premature,
+    "contagious": contagious,
     "boastful": boastful,
     "forgetful": forgetful,
     "eager": eager,

@@ -62,8 +62,8 @@ def run(
 
 
 def _round(line: Line, laid: list[Table], draw: random.Random, writers: ThreadPoolExecutor) -> int:
-    """Submit an answer and a sale per game, ten copies of each at once; return the number of intents."""
-    wanted = [intent for table in laid for intent in _wishes(line, table, draw)]
+    """Submit an answer and a sale per game, ten copies of each at once, and rivals; return the number of intents."""
+    wanted = [intent for table in laid for _ in range(2) for intent in _wishes(line, table, draw)]
     copies = wanted * COPIES
     draw.shuffle(copies)
     for _ in writers.map(line.ask, copies):

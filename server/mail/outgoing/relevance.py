@@ -31,7 +31,7 @@ from server.store.models import (
 from server.store.statements import GameRow, MailRow, PersonRow, SeatRow, TurnRow
 
 LATEST = timedelta(days=1)
-"""How late an email with a link that expires may be; later it only says that its reader may ask once more."""
+"""How late an email may be whose reader can ask for another; later it has no link and says just that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def load_rows(session: Session, mail: MailRow, now: datetime, beside: Sequence[M
         raise Outdated(Fact("no_address"))
     _check_wanted(session, kind, person, table)
     _check_seat(kind, seat)
-    late = "link" in outbox.details(mail) and now - mail.created_at > LATEST
+    late = kind.ask_again and now - mail.created_at > LATEST
     rows = MailRows(mail, person, table, seat, _turn(table, mail, seat), beside, late)
     reason = CHECKS[kind.requires](session, rows, now) if kind.requires is not None else None
     if reason:

@@ -106,6 +106,16 @@ def test_both_mailboxes_prove_a_change_and_a_day_later_it_is_done(ann: int) -> N
     assert tick(NOW + 2 * DAY) == 0
 
 
+def test_emails_that_go_out_days_late_still_have_their_links(ann: int) -> None:
+    addresses.ask(ann, NEW, NOW)
+    late = NOW + DAY + HOUR
+    (asked,) = send_waiting(late).sent
+    assert f"/c/{token('move')}" in str(asked.get_body(("plain",)))
+    addresses.confirm(token("move"), late)
+    (told,) = send_waiting(late + DAY + HOUR).sent
+    assert f"/x/{token('moving')}" in str(told.get_body(("plain",)))
+
+
 def test_games_go_on_with_the_new_address_and_old_links_open_their_seats(ann: int) -> None:
     with engine.reading() as session:
         game_id = session.scalars(select(Seat.game_id).where(Seat.person_id == ann)).one()

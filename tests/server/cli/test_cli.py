@@ -109,6 +109,46 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"byzanz {__version__}\n"
 
 
+HEAVY = {
+    "alembic",
+    "apscheduler",
+    "babel",
+    "email_validator",
+    "flask",
+    "jinja2",
+    "pydantic",
+    "sqlalchemy",
+    "werkzeug",
+}
+"""Libraries that take most of a second to import, and that only some commands need."""
+
+
+def imported(*words: str) -> set[str]:
+    """Run a command in a process of its own and return the modules that it has imported."""
+    code = (
+        "import sys\nfrom server.cli import main\ntry:\n    main(sys.argv[1:])\n"
+        "finally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stdout
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "also"),
+    [
+        (["--help"], {"byzanz.games", "byzanz.bots", "server.cli.kit"}),
+        (["--version"], {"byzanz.games", "byzanz.bots", "server.cli.kit"}),
+        (["serve", "--help"], {"byzanz.games", "byzanz.bots", "server.cli.kit"}),
+        (["play", "--help"], {"server.cli.admin", "server.cli.records"}),
+        (["completion"], {"server.config", "server.validation"}),
+    ],
+    ids=["help", "version", "serve", "play", "completion"],
+)
+def test_help_and_completion_import_nothing_that_they_do_not_need(words: list[str], also: set[str]) -> None:
+    assert imported(*words) & (HEAVY | also) == set()
+
+
 ASKED = {
     "bash": """
 source {script}
