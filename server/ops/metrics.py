@@ -52,9 +52,6 @@ METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"}
 UNKNOWN = "unknown"
 """The label of all addresses that no route serves, and of other methods."""
 
-ROUTE = "byzanz.route"
-"""Where a request remembers its route when it ends."""
-
 
 @contextmanager
 def shared() -> Iterator[None]:
@@ -99,7 +96,7 @@ def count_requests(app: Flask, registry: CollectorRegistry) -> None:
     @app.teardown_request
     def remember_route(_error: BaseException | None) -> None:
         if flask.request.url_rule is not None:
-            flask.request.environ[ROUTE] = flask.request.url_rule.rule
+            flask.request.environ[http.ROUTE] = flask.request.url_rule.rule
 
     app.wsgi_app = _Middleware(app.wsgi_app, note)  # type: ignore[method-assign]
 
@@ -128,7 +125,7 @@ class _Middleware:
         finally:
             method = environ["REQUEST_METHOD"]
             method = method if method in METHODS else UNKNOWN
-            self._note(method, environ.get(ROUTE, UNKNOWN), answered, time.perf_counter() - began)
+            self._note(method, environ.get(http.ROUTE, UNKNOWN), answered, time.perf_counter() - began)
 
 
 # ---- all metrics ----

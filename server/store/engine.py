@@ -58,6 +58,7 @@ LONGEST_QUEUE = 16
 
 _writers: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 """For each SQLite file, who of this process writes, or is next in the queue of all processes."""
+_TOO_LONG = "the other writers of this database took more than {} s"
 LOOK_AGAIN = 0.001
 """Seconds between two looks whether the writer of another process has ended, of one thread in each process."""
 
@@ -81,14 +82,14 @@ def one_writer(engine: Engine, seconds: float | None = None) -> Iterator[None]:
     end = None if seconds is None else time.monotonic() + seconds
     mine = _writers[name]
     if not mine.acquire(timeout=-1 if seconds is None else seconds):
-        raise _too_long(seconds)
+        raise NoConnection(_TOO_LONG.format(seconds))
     try:
         lock = _kept_open(f"{name}.lock")
         if end is None:
             fcntl.flock(lock, fcntl.LOCK_EX)
         while end is not None and not _locked(lock):
             if time.monotonic() > end:
-                raise _too_long(seconds)
+                raise NoConnection(_TOO_LONG.format(seconds))
             time.sleep(LOOK_AGAIN)
         try:
             yield
@@ -96,10 +97,6 @@ def one_writer(engine: Engine, seconds: float | None = None) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_UN)
     finally:
         mine.release()
-
-
-def _too_long(seconds: float | None) -> NoConnection:
-    return NoConnection(f"the other writers of this database took more than {seconds} s")
 
 
 _lock_files: dict[str, tuple[int, IO[str]]] = {}
@@ -473,8 +470,7 @@ def after_commit(session: Session, do: Callable[[], object]) -> None:
 
 def taken_after_commit(session: Session) -> Sequence[Callable[[], object]]:
     """Take back what is to be done after the commit, for another thread to do."""
-    found: Sequence[Callable[[], object]] = session.info.pop(_AFTER, ())
-    return found
+    return [*session.info.pop(_AFTER, ())]
 
 
 def note_success(after: Iterable[Callable[[], object]], *, wakes: bool = True) -> None:

@@ -43,6 +43,8 @@ from server.web.plain_games import in_words
 
 CLAIMED_HOST = "byzanz.claimed-host"
 """Where a request keeps the Host header with which it came."""
+ROUTE = "byzanz.route"
+"""Where a request keeps its route when it ends, for the metrics."""
 
 
 def init_app(app: Flask) -> None:

@@ -128,7 +128,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(operations.WrongClock, _wrong_clock)
     app.register_error_handler(Exception, _internal_error)
     app.log_exception = _log_exception  # type: ignore[method-assign]
-    secure = app.config["BYZANZ"].base_url.startswith("https:")
+    with app.app_context():
+        secure = settings().base_url.startswith("https:")
     quick.init_app(app, [*_HEADERS.items(), _UNLISTED, _NOT_KEPT, *([_HTTPS_ONLY] if secure else [])])
 
 

@@ -17,7 +17,6 @@ import limits
 from flask import Flask
 
 from server import play
-from server.ops.metrics import ROUTE
 from server.store import engine, links, networks, operations, people
 from server.web import http
 from server.web.api import schema
@@ -42,7 +41,7 @@ def init_app(app: Flask, headers: Iterable[tuple[str, str]]) -> None:
         receipt = _played(app, environ) if environ["REQUEST_METHOD"] == "POST" else None
         if receipt is None:
             return on(environ, start_response)
-        environ[ROUTE] = RULE
+        environ[http.ROUTE] = RULE
         body = b'{"seq":%d}\n' % receipt.seq
         start_response(_STATUS[receipt.repeated], [*given, ("Content-Length", str(len(body)))])
         return [body]
