@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -46,7 +47,8 @@ def _templates(app: Flask) -> dict[str, nodes.Template]:
 def _imported(tree: nodes.Template) -> dict[str, str]:
     """Return the ends of the names of the files that a template imports macros from, by its names for them."""
     found = {}
-    for each in tree.find_all((nodes.Import, nodes.FromImport)):
+    each: Any
+    for each in (*tree.find_all(nodes.Import), *tree.find_all(nodes.FromImport)):
         texts = [str(each.template.value)] if isinstance(each.template, nodes.Const) else []
         texts += [str(const.value) for const in each.template.find_all(nodes.Const)]
         if isinstance(each, nodes.Import):
@@ -103,7 +105,8 @@ def test_what_is_kept_looks_at_nothing_but_its_arguments(app: Flask) -> None:
 
 def _forget(app: Flask) -> None:
     """Forget everything that is kept."""
-    inspect.getclosurevars(app.jinja_env.globals["once"]).nonlocals["make"].cache_clear()
+    once: Any = app.jinja_env.globals["once"]
+    inspect.getclosurevars(once).nonlocals["make"].cache_clear()
     i18n._translated.cache_clear()
     history._short.cache_clear()
     templating._path.cache_clear()
