@@ -12,9 +12,11 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
-from benchmarks import document, measure, people, postgres, report, rules, web_servers
+from benchmarks import beside, document, measure, people, postgres, report, rules, web_servers
 from benchmarks.report import QUICK, Figures, Size
 
 Values: TypeAlias = Mapping[str, float | None]
@@ -36,7 +38,7 @@ SECTIONS: dict[str, Section] = {
     "rates": measure.rates,
     "workers": measure.workers,
     "lengths": measure.lengths,
-    "mails": measure.mails,
+    "beside": beside.beside,
     "front": measure.front,
     "storage": measure.storage,
     "memory": measure.memory,
@@ -64,8 +66,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return _stale(write=args.write)
     if args.name in BENCHES:
         return _one(args.name, as_json=args.as_json, write=args.write)
-    sections = SECTIONS if args.name == ALL else {args.name: SECTIONS[args.name]}
-    return _table(size, sections, as_json=args.as_json, write=args.write)
+    sections = dict(SECTIONS) if args.name == ALL else {args.name: SECTIONS[args.name]}
+    if args.beside and "beside" in sections:
+        sections["beside"] = partial(beside.beside, other=args.beside.resolve())
+    return _table(size, sections, other=args.beside, as_json=args.as_json, write=args.write)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -92,14 +96,24 @@ def _parser() -> argparse.ArgumentParser:
         help="measure nothing; list the rows of docs/benchmarks.md whose code has changed since they were measured;"
         " with --write, mark them there",
     )
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        metavar="FOLDER",
+        help="another checkout, set up by its own dev.py, with which pages, emails and moves by forms are compared",
+    )
     parser.add_argument("--quick", action="store_true", help="measure as little as shows that all works")
     parser.add_argument("--games", type=int, metavar="N", help="running games while the jobs are idle")
     parser.add_argument("--kills", type=int, metavar="N", help="how often a server is killed")
     return parser
 
 
-def _table(size: Size, sections: Mapping[str, Section], *, as_json: bool, write: bool) -> int:
+def _table(
+    size: Size, sections: Mapping[str, Section], *, other: Path | None, as_json: bool, write: bool
+) -> int:
     measured_on = report.machine()  # first: somebody may commit meanwhile
+    if other is not None:
+        measured_on["the other checkout's commit"] = report.commit(other)
     figures = run(size, sections)
     if as_json:
         print(json.dumps(report.as_json(figures, measured_on), indent=2))

@@ -174,7 +174,7 @@ def requests(lines: list[ScriptedMove]) -> list[str]:
 
 def move_plan(port: int, games: list[list[ScriptedMove]]) -> Plan:
     """Let one client in each game make all its moves but the last."""
-    return Plan(port, [requests(lines[:-1]) for lines in games], status=201)
+    return Plan(port, [requests(lines[:-1]) for lines in games], statuses=(201,))
 
 
 def play_line(game_id: str, line: ScriptedMove) -> None:

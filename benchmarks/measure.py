@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-import smtplib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter
 
 import flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select, text
 
 from benchmarks import load, peers, servers
+from benchmarks.checkout import DELAYED, WORKERS, deliver_all
 from benchmarks.load import (
     IDLE,
     NAMES,
@@ -35,16 +35,11 @@ from benchmarks.load import (
 )
 from benchmarks.peers import flask_apps
 from benchmarks.report import Figures, Size
-from benchmarks.servers import CLIENTS, HOST, ROOT, Plan, Server, get_request, post_request
+from benchmarks.servers import CLIENTS, ROOT, Plan, Server, get_request, post_request
 from server.accounts import login
-from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import MailServer, Message, Transport
 from server.store import engine
 from server.store.models import Mail, Person, Seat
 from tests.support.costs import executed
-
-WORKERS = 2
-"""Processes of `byzanz web`, which is its default."""
 
 
 def rates(size: Size, figures: Figures) -> None:
@@ -58,6 +53,7 @@ def rates(size: Size, figures: Figures) -> None:
                 contender.measure(number, into)
             commits = seconds_of_commits(folder / "raw.db", size.commits)
             into.add("raw_commits_per_second", size.commits / sum(commits))
+        figures.add("megabytes_of_2_workers", contenders[0].server.pss_megabytes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def _contenders(size: Size, folder: Path, stack: ExitStack, figures: Figures) ->
     yield Contender(ours, turn_pages, "turn_pages_per_second", "cpu_milliseconds_a_turn_page")
     bare = stack.enter_context(peers.flask_server(folder, WORKERS))
     posts = [post_request("/moves", {"move": "bid Grain 1", "seen": n}) for n in range(size.moves)]
-    yield _moves("flask", bare, lambda _: Plan(bare.port, [posts] * CLIENTS, status=201))
+    yield _moves("flask", bare, lambda _: Plan(bare.port, [posts] * CLIENTS, statuses=(201,)))
     hello = Plan(bare.port, [[get_request("/")] * 5 * size.pages] * CLIENTS)
     yield Contender(bare, lambda _: hello, "hello_pages_per_second")
     with _or_missing(figures, "boardgame.io FlatFile"):
@@ -133,7 +129,7 @@ def minimal_plan(port: int, number: int, moves: int) -> Plan:
         [post_request("/moves", {"game": f"game{number}-{client}", "at": at}) for at in range(moves)]
         for client in range(CLIENTS)
     ]
-    return Plan(port, calls, status=201)
+    return Plan(port, calls, statuses=(201,))
 
 
 def seconds_of_commits(database: Path, n: int) -> list[float]:
@@ -182,7 +178,7 @@ def _moves_by_length(port: int, games: list[list[list[str]]], size: Size, figure
         for turn in list(zip(*by_length, strict=True))[: size.repeats]
         for call in turn
     ]
-    took = servers.run_clients(Plan(port, [calls], status=201)).took[0]
+    took = servers.run_clients(Plan(port, [calls], statuses=(201,))).took[0]
     _add_by_length("milliseconds_a_move", took, size, figures)
 
 
@@ -230,14 +226,26 @@ def workers(size: Size, figures: Figures) -> None:
             )
             return
         stack.enter_context(temporary_server(url))
+        database = _postgres()
         games = load.scripts(GAMES_AT_ONCE * len(PROCESSES) * (size.rounds + 1), size.postgres_moves + 1)
         webs = {n: stack.enter_context(servers.byzanz_web(environment(), n)) for n in PROCESSES}
         for number in range(size.rounds + 1):
             into = figures if number else Figures()
             for n, server in webs.items():
-                tables = [games.pop() for _ in range(GAMES_AT_ONCE)]
-                outcome = servers.run_clients(load.move_plan(server.port, tables))
+                plan = load.move_plan(server.port, [games.pop() for _ in range(GAMES_AT_ONCE)])
+                before = database.cpu_seconds()
+                outcome, cpu = servers.costing(server, plan)
+                of_database = database.cpu_seconds() - before
                 into.add(f"moves_per_second_of_{n}_on_postgresql", outcome.per_second)
+                for name, seconds in (("web", cpu), ("postgresql", of_database)):
+                    into.add(f"cpu_milliseconds_a_move_in_{name}_of_{n}", seconds * 1000 / outcome.answers)
+
+
+def _postgres() -> Server:
+    """Return the database's server, if it runs on this machine: the parent of the process of our connection."""
+    with engine.reading() as session:
+        pid = session.scalar(text("SELECT pg_backend_pid()"))
+    return Server(servers.parent(pid or 0) or 0, 0)
 
 
 # The memory of `byzanz web` with four workers, before and after many turn pages.
@@ -283,63 +291,6 @@ def read_kills(report: str, figures: Figures) -> None:
     if found:
         figures.add("kills", sum(int(kills) for _, kills, _ in found))
         figures.add("faults_after_kills", sum(int(faults or 0) for *_, faults in found))
-
-
-# The CPU time of an email of a turn, composed and sent, beside one whose bytes are ready; this process sends both.
-
-BEGUN = 12
-"""Moves that are made in each game first, so that there is something to tell."""
-DELAYED = timedelta(minutes=10)
-"""After this time, nothing waits any more that was queued with a delay."""
-
-
-def mails(size: Size, figures: Figures) -> None:
-    """In each round, make one move in each game and send the emails of the turns that this opens."""
-    with temporary_server(), servers.smtp_sink() as port:
-        started = [start_game() for _ in range(size.mails)]
-        lines = {game_id: iter(script(game_id, BEGUN + size.rounds + 1)) for game_id in started}
-        for _ in range(BEGUN):
-            _move_in(lines)
-        ready = Collector()
-        _deliver(engine.utc_now() + DELAYED, ready)
-        for number in range(size.rounds + 1):
-            into = figures if number else Figures()  # the first round warms up
-            _move_in(lines)
-            with Transport(MailServer(HOST, port, "none"), "example.org") as transport:
-                _add_mails("cpu_milliseconds_a_mail", *_composed(transport), into)
-            _add_mails("cpu_milliseconds_a_ready_mail", *_ready(port, ready.messages[: size.mails]), into)
-
-
-def _deliver(now: datetime, sender: deliver.Sender) -> None:
-    """Deliver everything that is due."""
-    while deliver.deliver(now, sender):
-        pass
-
-
-def _move_in(games: Mapping[str, Iterator[ScriptedMove]]) -> None:
-    for game_id, lines in games.items():
-        play_line(game_id, next(lines))
-
-
-def _composed(transport: Transport) -> tuple[float, int]:
-    sender = Collector(transport)
-    start = process_time()
-    _deliver(engine.utc_now(), sender)
-    return process_time() - start, len(sender.messages)
-
-
-def _ready(port: int, messages: list[Message]) -> tuple[float, int]:
-    start = process_time()
-    with smtplib.SMTP(HOST, port) as smtp:
-        for message in messages:
-            smtp.sendmail(message.sender, [message.recipient], message.content)
-    return process_time() - start, len(messages)
-
-
-def _add_mails(name: str, seconds: float, mails: int, figures: Figures) -> None:
-    if not mails:
-        raise RuntimeError("no email was sent")
-    figures.add(name, seconds * 1000 / mails)
 
 
 # The database statements of the signed-in front page, by the number of the person's games.
@@ -392,13 +343,13 @@ def storage(size: Size, figures: Figures) -> None:
         lines = {
             game_id: script(game_id, WHOLE) for game_id in [start_game() for _ in range(size.whole_games)]
         }
-        _deliver(engine.utc_now(), sender)
+        deliver_all(engine.utc_now(), sender)
         before, mails = _bytes(), _mails()
         for game_id, moves in lines.items():
             for line in moves:
                 play_line(game_id, line)
-                _deliver(engine.utc_now(), sender)
-        _deliver(engine.utc_now() + DELAYED, sender)
+                deliver_all(engine.utc_now(), sender)
+        deliver_all(engine.utc_now() + DELAYED, sender)
         made = sum(map(len, lines.values()))
         figures.add("bytes_a_move", (_bytes() - before) / made)
         figures.add("outbox_rows_a_move", (_mails() - mails) / made)

@@ -12,7 +12,13 @@ RULES: Paths = (
 )
 BOTS: Paths = (*RULES, "byzanz/bots")
 WAITS: Paths = (*BOTS, "benchmarks/people.py", "byzanz/orders.py")
-SERVERS: Paths = ("benchmarks/web_servers.py", "requirements.txt", "requirements-bench.txt", *MOVE)
+SERVERS: Paths = (
+    "benchmarks/peers",
+    "benchmarks/web_servers.py",
+    "requirements.txt",
+    "requirements-bench.txt",
+    *MOVE,
+)
 FLEET: Paths = ("benchmarks/postgres.py", *MOVE, "server/mail", "server/scheduler")
 PARTITIONS: Paths = ("benchmarks/load.py", "benchmarks/postgres.py", "migrations", "server/store")
 INTERVAL = "{{{0}_from:.2f}} to {{{0}_to:.2f}}"
@@ -106,17 +112,32 @@ def _waits() -> tuple[Row, ...]:
     )
 
 
+_DEMANDS = {
+    "CPU of a turn page, in ms": "cpu_milliseconds_a_page",
+    "seconds for a page beside 300 half-sent headers": "seconds_for_a_page_beside_300_half_sent_headers",
+    "seconds for a page beside 300 half-sent bodies": "seconds_for_a_page_beside_300_half_sent_bodies",
+    "half-sent bodies still open after 35 s": "half_sent_bodies_open_after_35_s",
+    "seconds for a page beside 300 slow readers": "seconds_for_a_page_beside_300_slow_readers",
+    "seconds for a page beside 300 clients that do not hang up": "seconds_for_a_page_beside_300_that_do_not_hang_up",
+    "seconds for a page beside 200 open streams": "seconds_for_a_page_beside_200_streams",
+    "believes a forged address (1 is yes)": "believes_a_forged_address",
+    "acknowledged moves lost at a stop": "acknowledged_and_lost",
+    "MB of 2 processes": "megabytes_of_2_processes",
+    "MB of 4 processes": "megabytes_of_4_processes",
+}
+"""What is told of each web server besides its moves, by the words of the row."""
+
+
 def _servers() -> tuple[Row, ...]:
-    return tuple(
-        Row(
-            f"CPU of a move under {name.replace('_', ' ')}, in ms",
-            f"{name}_cpu_milliseconds_a_move",
-            "servers",
-            SERVERS,
-            detail=f"{{{name}_moves_per_second:.0f}} moves a second",
-        )
-        for name in web_servers.CANDIDATES
-    )
+    found = []
+    for name in web_servers.CANDIDATES:
+        cost, rate = f"{name}_cpu_milliseconds_a_move", f"{{{name}_moves_per_second:.0f}} moves a second"
+        found.append(Row(f"{name}: CPU of a move, in ms", cost, "servers", SERVERS, detail=rate))
+        found += [
+            Row(f"{name}: {words}", f"{name}_{figure}", "servers", SERVERS)
+            for words, figure in _DEMANDS.items()
+        ]
+    return tuple(found)
 
 
 def _postgres() -> tuple[Row, ...]:

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import urlencode
 
 HOST = "127.0.0.1"
 SLOWEST_START = 60.0
@@ -66,6 +67,12 @@ def tree(pid: int) -> list[int]:
     for parent in found:  # grows while it is walked
         found += children.get(parent, [])
     return found
+
+
+def parent(pid: int) -> int | None:
+    """Return the id of a process's parent; None if there is no such process."""
+    stat = _stat(pid)
+    return int(stat[1]) if stat else None
 
 
 def _stats(pid: int) -> Iterator[list[str]]:
@@ -177,13 +184,13 @@ class Plan:
     Args:
         port: of the server on this machine.
         clients: the requests of each client, in order; for boardgame.io, its match's name alone.
-        status: of every answer.
+        statuses: of the answers, in turn.
         moves: for boardgame.io, how many moves to make in each match; 0 for plain HTTP.
     """
 
     port: int
     clients: Sequence[Sequence[str]]
-    status: int = 200
+    statuses: Sequence[int] = (200,)
     moves: int = 0
 
 
@@ -220,6 +227,14 @@ def post_request(path: str, body: object) -> str:
     text = json.dumps(body)
     head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(text.encode())}\r\n\r\n{text}"
+
+
+def form_request(path: str, fields: Mapping[str, object]) -> str:
+    """Return a request that sends a form."""
+    text = urlencode(fields)
+    head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nAccept-Language: en\r\n"
+    head += "Content-Type: application/x-www-form-urlencoded\r\n"
+    return f"{head}Content-Length: {len(text)}\r\n\r\n{text}"
 
 
 def run_clients(plan: Plan) -> Outcome:
@@ -349,7 +364,7 @@ class Browser(Client):
 
     def __init__(self, plan: Plan, requests: Sequence[str]) -> None:
         self.requests = [request.encode() for request in requests]
-        self.status = f"HTTP/1.1 {plan.status} ".encode()
+        self.statuses = [f"HTTP/1.1 {status} ".encode() for status in plan.statuses]
         self.closed = False
         super().__init__(plan)
 
@@ -373,7 +388,7 @@ class Browser(Client):
         length = int(head.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0])
         if len(self.buffer) < end + 4 + length:
             return 0
-        if not self.buffer.startswith(self.status):
+        if not self.buffer.startswith(self.statuses[len(self.took) % len(self.statuses)]):
             raise RuntimeError(f"a request was refused: {bytes(self.buffer[: end + 300])!r}")
         self.closed = b"\r\nconnection: close" in head
         self.buffer.clear()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from flask import Flask, request
 
-from server.ops import serve
+from benchmarks.peers import under
 
 try:
     import fcntl
@@ -70,10 +70,7 @@ def commit(connection: sqlite3.Connection, text: str) -> int | None:
 def main(port: str, workers: str, database: str) -> None:
     """Serve the application as `byzanz web` does, without heartbeats."""
     connected(Path(database)).close()
-    options = serve.options("127.0.0.1", int(port), int(workers))
-    hooks = {"post_worker_init", "worker_exit"}
-    chosen = {name: value for name, value in options.items() if name not in hooks}
-    serve.GunicornServer(make_app(Path(database)), chosen).run()
+    under.gunicorn(make_app(Path(database)), int(port), int(workers))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from server.store import engine, migrate
 REQUEST_SECONDS = 30.0
 """A request must arrive, and its answer must be taken, within this long, however steadily it drips."""
 MOST_CONNECTIONS = 800
-"""Connections that `serve` keeps open at once; a process may usually open 1,024 files."""
+"""Connections that a process keeps open at once; it may usually open 1,024 files."""
 
 
 class Channel(HTTPChannel):
@@ -64,9 +64,10 @@ class Channel(HTTPChannel):
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
-    """A process of `web` that stops reading a half-sent request.
+    """A process of `web` that slow clients do not hold up.
 
-    A class of our own, since gunicorn's `timeout` and `keepalive` let such a request keep its thread for good.
+    A class of our own, since gunicorn's `timeout` and `keepalive` let a half-sent request keep its thread for good, and
+    since the thread that accepts connections would wait up to 2 s for each client to hang up after its last answer.
     """
 
     def __init__(self, *words: Any, **more: Any) -> None:
@@ -77,9 +78,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
         """Read and answer the next request of a connection."""
         self._began[conn] = time.monotonic()
         try:
-            return super().handle(conn)
+            goes_on = super().handle(conn)
         finally:
             del self._began[conn]
+        if goes_on is False:
+            conn.close(graceful=True)  # here, where it holds up nobody else
+            conn.close = _already_closed
+        return goes_on
 
     def murder_pending(self) -> None:
         """Close connections that have sent nothing, and end the reading of requests that are too slow."""
@@ -90,13 +95,17 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn carries no types
                     conn.sock.shutdown(socket.SHUT_RD)
 
 
+def _already_closed(graceful: bool = False) -> None:
+    """Stand for a connection's `close`."""
+
+
 # ---- servers ----
 
 LOGGER = logging.getLogger(__name__)
-THREADS = 64
-"""Requests that `serve` answers at once: more than one game can keep waiting (`engine.LONGEST_QUEUE`)."""
-WEB_THREADS = 128
-"""Requests that each process of `web` answers at once: more than the half-sent ones that could fill it."""
+THREADS = 300
+"""Requests that `serve` answers at once: 200 that are kept open leave enough for pages."""
+WEB_THREADS = 400
+"""Requests that each process of `web` answers at once: 200 that are kept open, or 300 half-sent ones, leave enough."""
 SCHEDULER = "scheduler"
 """The role of `serve` and `scheduler`, which one process on an SQLite file has."""
 LISTEN_REMEDIES = {
@@ -133,6 +142,18 @@ def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str
     Args:
         greeting: printed when requests are answered.
     """
+    server = waitress_on(app, listener)
+    scheduler.start()
+    try:
+        print(greeting, flush=True)
+        server.run()  # ends at SystemExit and KeyboardInterrupt, after pending requests
+    finally:
+        server.close()
+        scheduler.stop()
+
+
+def waitress_on(app: Callable[..., Any], listener: socket.socket) -> Any:
+    """Return the web server of `serve`, which `run()` starts."""
     server: Any = create_server(
         app,
         sockets=[listener],
@@ -145,13 +166,7 @@ def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str
         clear_untrusted_proxy_headers=False,
     )
     server.channel_class = Channel
-    scheduler.start()
-    try:
-        print(greeting, flush=True)
-        server.run()  # ends at SystemExit and KeyboardInterrupt, after pending requests
-    finally:
-        server.close()
-        scheduler.stop()
+    return server
 
 
 def web(app: Flask, host: str, port: int, workers: int) -> None:
@@ -164,12 +179,12 @@ def web(app: Flask, host: str, port: int, workers: int) -> None:
     listening(host, port).close()  # reports an unusable address in one line
     with app.app_context():
         engine.db.engine.dispose()  # processes must not share a connection
-    _load(app)
+    load(app)
     print(f"Byzanz is listening on http://{host}:{port} with {workers} processes.", flush=True)
     GunicornServer(app, options(host, port, workers)).run()
 
 
-def _load(app: Flask) -> None:
+def load(app: Flask) -> None:
     """Load what each process would load for its first pages, so that all share it."""
     for name in app.jinja_env.list_templates(
         filter_func=lambda name: not name.startswith("mail/") and name[-4:] != ".css"
@@ -193,6 +208,7 @@ def options(host: str, port: int, workers: int) -> dict[str, object]:
         "workers": workers,
         "worker_class": Worker,
         "threads": WEB_THREADS,
+        "worker_connections": MOST_CONNECTIONS,
         "loglevel": "warning",
         "logger_class": _GunicornLog,
         "control_socket_disable": True,
@@ -217,7 +233,7 @@ def _stop_heartbeat(_server: Any, worker: Any) -> None:
 class GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
     """The gunicorn application: its processes are forked with ours in memory."""
 
-    def __init__(self, app: Flask, options: dict[str, object]) -> None:
+    def __init__(self, app: Callable[..., Any], options: dict[str, object]) -> None:
         self._app = app
         self._options = options
         super().__init__()
@@ -227,7 +243,7 @@ class GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries
         for name, value in self._options.items():
             self.cfg.set(name, value)
 
-    def load(self) -> Flask:
+    def load(self) -> Callable[..., Any]:
         """Return the application."""
         return self._app
 

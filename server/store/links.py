@@ -284,6 +284,11 @@ def known_seat(text: str) -> KnownSeat | None:
     return _known.get(_digest(text))
 
 
+def known(access: SeatAccess) -> KnownSeat:
+    """Return what is kept of a seat that a link has just opened."""
+    return KnownSeat(access.link.id, access.link.person_id, access.game.id, access.seat.seat)
+
+
 def forget() -> None:
     """Forget which seats were opened: for another database."""
     _known.clear()
@@ -304,12 +309,13 @@ def seat_access(
     if found is None:
         return None
     link, game, seat, seat.person = statements.split(found, LinkRow, GameRow, SeatRow, PersonRow)
+    access = SeatAccess(link, game, seat)
     if purpose == LinkPurpose.SEAT:
-        _known[link.digest] = KnownSeat(link.id, link.person_id, game.id, seat.seat)
+        _known[link.digest] = known(access)
         if len(_known) > MOST_KNOWN:
             with suppress(KeyError):  # another thread has emptied it
                 _known.popitem(last=False)
-    return SeatAccess(link, game, seat)
+    return access
 
 
 def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> None:

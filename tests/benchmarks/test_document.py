@@ -72,7 +72,7 @@ def test_a_run_replaces_its_own_rows_only(docs: Path) -> None:
     later = MACHINE | {"commit": "ba9876543210"}
     files = document.write(figures_of(*EVERY, value=3.0), {"lengths"}, later, "2026-11-02")
     assert [path.name for path in files] == ["benchmarks.json", "benchmarks.md", "benchmarks.svg"]
-    assert cells(rates.what)[0][1:] == ["1 (2 ÷ 2)", "≥ 0.8", "≥ 1.3", "reached", "0123456789ab, 2026-11-01"]
+    assert cells(rates.what)[0][1:] == ["1 (2 ÷ 2)", "≥ 1.3", "", "not reached", "0123456789ab, 2026-11-01"]
     assert cells(lengths.what)[0][1:] == ["1 (3 ÷ 3 ms)", "≤ 1.05", "", "reached", "ba9876543210, 2026-11-02"]
     kept = json.loads((docs / "benchmarks.json").read_text())["rows"]
     commands = {row["command"] for row in kept.values() if row["commit"] == "ba9876543210"}

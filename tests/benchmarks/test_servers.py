@@ -71,7 +71,7 @@ def test_a_client_connects_again_when_the_server_closes() -> None:
 
 def test_clients_work_in_a_process_of_their_own() -> None:
     server = Listener([b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"])
-    plan = Plan(server.port, [[servers.post_request("/moves", {"move": "Wörter"})]], status=201)
+    plan = Plan(server.port, [[servers.post_request("/moves", {"move": "Wörter"})]], statuses=(201,))
     assert servers.run_clients(plan).answers == 1
     head, _, body = server.requests[0].partition("\r\n\r\n")
     assert head.startswith("POST /moves HTTP/1.1\r\n")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +13,12 @@ from threading import Semaphore, Thread
 from typing import Any
 
 import pytest
+from werkzeug import Response
+from werkzeug.test import create_environ, run_wsgi_app
 
-from benchmarks import web_servers
+from benchmarks import servers, web_servers
 from benchmarks.load import ScriptedMove, temporary_server
+from benchmarks.peers import under, waiting_app
 from benchmarks.web_servers import CANDIDATES, Player
 
 LINES = [ScriptedMove(0, "token", "bid Grain 1", seen) for seen in range(4)]
@@ -80,32 +83,26 @@ def serving(threads: int = 500) -> Iterator[int]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few requests, and half a second until a page counts as not answered."""
     monkeypatch.setattr(web_servers, "PATIENCE", 0.5)
-    monkeypatch.setattr(web_servers, "WAITING", 6)
-    monkeypatch.setattr(web_servers, "SLOW", 6)
+    monkeypatch.setattr(web_servers, "STREAMS", 6)
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
 def test_a_candidate_is_started_with_its_port_and_processes(name: str) -> None:
-    command = CANDIDATES[name].command(8123, 4)
-    assert command[:3] == [sys.executable, "-m", name.partition("_")[0]]
-    assert command[command.index("--workers") + 1] == "4"
-    assert "127.0.0.1:8123" in command or command[command.index("--port") + 1] == "8123"
-    threads = name.rpartition("_")[2]
-    assert threads == "sync" or threads in command
-    assert command[-1] == web_servers.APPLICATION
+    module, *words = web_servers.command(name, 8123, 4)[2:]
+    assert words == [name, "8123", "4"]
+    assert importlib.util.find_spec(module)
+    assert set(CANDIDATES) == set(under.SERVERS)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_waiting_requests_are_counted_if_they_are_answered() -> None:
+def test_open_streams_are_counted_and_a_page_is_opened_beside() -> None:
     with serving() as port:
-        found = web_servers.waiting(port, 0.2)
-    assert found["of_6_waiting_answered"] == 6
-    assert 0.2 < found["seconds_until_all_waiting_were_answered"] < 1.2
-    assert found["seconds_for_a_page_beside_6_waiting"] < 0.5
-    with serving(threads=1) as port:  # they wait one after another
-        found = web_servers.waiting(port, 0.4)
-    assert 1 <= found["of_6_waiting_answered"] < 6
-    assert found["seconds_for_a_page_beside_6_waiting"] == 0.5
+        found = web_servers.streaming(servers.Server(os.getpid(), port))
+    assert found["of_6_streams_begun"] == 0, "they are answered after a minute"
+    assert found["seconds_for_a_page_beside_6_streams"] < 0.5
+    with serving(threads=6) as port:
+        found = web_servers.streaming(servers.Server(os.getpid(), port))
+    assert found["seconds_for_a_page_beside_6_streams"] == 0.5
 
 
 @pytest.mark.usefixtures("impatient")
@@ -113,16 +110,17 @@ def test_half_requests_are_sent_and_left() -> None:
     with serving() as port:
         for half in web_servers.HALVES.values():
             before = Server.accepted
-            with web_servers.half_sent(port, half):
+            with web_servers.sent(port, half, 6) as connections:
                 assert Server.accepted == before + 6
                 assert web_servers._seconds_to_answer(port) < 0.5
+                assert web_servers.still_open(connections) == 6
 
 
 @pytest.mark.usefixtures("impatient")
 def test_each_half_arrives_and_nothing_follows() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
-        web_servers.half_sent(listener.getsockname()[1], b"GE"),
+        web_servers.sent(listener.getsockname()[1], b"GE", 6) as connections,
     ):
         for _ in range(6):
             connection, _ = listener.accept()
@@ -131,6 +129,7 @@ def test_each_half_arrives_and_nothing_follows() -> None:
                 assert connection.recv(9) == b"GE"
                 with pytest.raises(TimeoutError):
                     connection.recv(9)
+        assert web_servers.still_open(connections) == 0, "the server has hung up"
 
 
 def test_a_player_tells_what_was_acknowledged_and_what_was_cut_off() -> None:
@@ -172,9 +171,20 @@ def test_a_server_that_is_not_installed_has_no_figures(monkeypatch: pytest.Monke
 
 
 @pytest.mark.nightly
-def test_the_server_of_byzanz_loses_nothing_when_it_stops() -> None:
+@pytest.mark.parametrize("name", [name for name in CANDIDATES if importlib.util.find_spec(name)])
+def test_a_server_loses_nothing_when_it_stops(name: str) -> None:
     with temporary_server():
-        found = web_servers.stopping(CANDIDATES["gunicorn_gthread_8"])
+        found = web_servers.stopping(name)
     assert found["acknowledged_before_the_stop"] > 0
     assert (found["acknowledged_and_lost"], found["played_but_not_answered"]) == (0, 0)
     assert found["running_request_answered"] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "length"),
+    [("/wait?0.01", 6), ("/stream?0.01", 14), ("/large?70000", 70_000), ("/address", 9), ("/else", 2)],
+)
+def test_the_application_has_addresses_of_its_own(path: str, length: int) -> None:
+    environ = create_environ(path, headers={"X-Forwarded-For": "192.0.2.1"})
+    body, _, _ = run_wsgi_app(waiting_app.extended(Response("ok")), environ, buffered=True)
+    assert len(b"".join(body)) == length

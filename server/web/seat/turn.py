@@ -30,19 +30,20 @@ from server.play import autopilot, names, positions, standing_orders, turns
 from server.play import history as play_history
 from server.play.game import Table, load
 from server.play.positions import Position, why_on_hold
-from server.store import log
+from server.store import links, log
 from server.store.engine import UNAVAILABLE, reading, utc_now
-from server.store.links import SeatAccess
+from server.store.links import KnownSeat, SeatAccess
 from server.store.models import GameStatus, Word
 from server.store.statements import OrderRow
 from server.validation import whole_number
-from server.web import submissions
+from server.web import http, submissions
 from server.web.game import history
 from server.web.game.history import MOST, HistoryLine, dated, woven
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access, unknown_link
 from server.web.seat import turn_page
 from server.web.seat.turn_page import (
     DONE,
+    NO_VERSION,
     MalformedForm,
     MoveForm,
     Problem,
@@ -119,7 +120,7 @@ def done_with(word: Word) -> str:
     return "masked" if is_masked(word.text) else "said"
 
 
-def say_along(access: SeatAccess, request_id: str, now: datetime) -> tuple[Refused | None, str | None]:
+def say_along(seat: KnownSeat, request_id: str, now: datetime) -> tuple[Refused | None, str | None]:
     """Say what the form of a move, which has been played, brought along.
 
     Returns:
@@ -130,12 +131,12 @@ def say_along(access: SeatAccess, request_id: str, now: datetime) -> tuple[Refus
         return None, None
     try:
         word = talk.say(
-            access.game.id,
-            access.link.person_id,
+            seat.game_id,
+            seat.person_id,
             text,
             request_id=f"move.{request_id}"[:64],
             now=now,
-            link_id=access.link.id,
+            link_id=seat.link_id,
         )
     except Refused as refusal:
         return refusal, None
@@ -207,39 +208,52 @@ def show(token: str) -> ResponseReturnValue:
 @blueprint.post("/t/<token>")
 def move(token: str) -> ResponseReturnValue:
     """Play the submitted move and redirect to the table; where only bots are to move, they answer first."""
-    with reading() as session:
-        access = seat_access(session, token)
+    seat = links.known_seat(token) or links.known(_access(token))
     try:
-        form = read_form(flask.request.form, access.game.head)
+        form = read_form(flask.request.form)
     except MalformedForm as fault:
-        sentence = _("%(fault)s Nothing has changed. Reload the page and try again.", fault=fault)
-        return error_page(400, _("The form was incomplete"), sentence, back=url_for(".show", token=token))
+        return _malformed(token, fault)
     # A verb alone names no cards, even where it is a legal move.
     if not form.ticked and not {"move", "list"} & flask.request.form.keys():
-        return _redraw(token, access, 422, Problem(_("Select the cards first."), at_hand=True), form)
+        return _redraw(token, _access(token), 422, Problem(_("Select the cards first."), at_hand=True), form)
+    http.note_presence(seat.person_id, seat.game_id)
     try:
         receipt = play.submit(
-            access.game.id,
-            access.seat.seat,
+            seat.game_id,
+            seat.seat,
             form.text,
             seen=form.seen,
             request_id=form.request_id,
             now=utc_now(),
-            link_id=access.link.id,
+            link_id=seat.link_id,
         )
-    except RulesError as error:
-        problem = Problem(why_refused(error, access.game.slug, form), bool(form.ticked))
-        return _redraw(token, access, 422, problem, form)
     except NoSuchLink:
         unknown_link(token)
-    except Refused as error:
-        return _redraw(token, access, error.status, Problem(refusal_text(error, access.game.slug)), form)
-    unsaid, done = say_along(access, form.request_id, utc_now())
+    except (RulesError, Refused) as error:
+        return _refused_move(token, error, form)
+    unsaid, done = say_along(seat, form.request_id, utc_now())
     if receipt.bots_next:
-        wait(access.game.id)
+        wait(seat.game_id)
     if unsaid is not None:
-        return with_unsaid(token, access, unsaid, receipt.seq)
+        return with_unsaid(token, _access(token), unsaid, receipt.seq)
     return flask.redirect(url_for(".show", token=token, played=receipt.seq, done=done), 303)
+
+
+def _malformed(token: str, fault: MalformedForm) -> ResponseReturnValue:
+    _access(token)  # for the language of its owner
+    sentence = _("%(fault)s Nothing has changed. Reload the page and try again.", fault=_(str(fault)))
+    return error_page(400, _("The form was incomplete"), sentence, back=url_for(".show", token=token))
+
+
+def _refused_move(token: str, error: RulesError | Refused, form: MoveForm) -> ResponseReturnValue:
+    access = _access(token)
+    if form.seen > access.game.head:
+        return _malformed(token, MalformedForm(NO_VERSION))
+    if isinstance(error, Refused):
+        problem = Problem(refusal_text(error, access.game.slug))
+        return _redraw(token, access, error.status, problem, form)
+    problem = Problem(why_refused(error, access.game.slug, form), bool(form.ticked))
+    return _redraw(token, access, 422, problem, form)
 
 
 @blueprint.get("/t/<token>/receipt/<int(max=999999999):seq>")

@@ -19,7 +19,7 @@ from werkzeug.datastructures import MultiDict
 from byzanz import record, umpire
 from byzanz.games import rules_of
 from byzanz.moves import Outcome, RulesError, UnreadableMove
-from byzanz.record import Cause
+from byzanz.record import Cause, Entry
 from server import play
 from server.accounts import login
 from server.community import talk
@@ -31,7 +31,7 @@ from server.play.positions import Position
 from server.play.turns import Times
 from server.store import links, log
 from server.store.links import SeatAccess
-from server.store.models import Game, GameStatus, Link, LinkPurpose
+from server.store.models import GameStatus, Link, LinkPurpose
 from server.store.statements import OrderRow, SeatRow
 from server.validation import whole_number
 from server.web.game import history
@@ -194,6 +194,17 @@ class TurnPage:
         own = [line for line in self.lines if line.entry.by == Cause.CLOCK and line.entry.seat == self.number]
         counts = [line for line in own if self.number not in line.former and not line.act]
         return [line for line in counts if not line.voided] if self.view and not self.outcome else []
+
+    @property
+    def marked(self) -> list[Entry]:
+        """The moves whose changes the table marks."""
+        lines = () if self.outcome else self.lines
+        return [line.entry for line in lines if not line.act and not line.voided]
+
+    @property
+    def newest(self) -> list[HistoryLine | WordLine]:
+        """The log since the player's last move, the newest first."""
+        return list(reversed(self.woven))
 
     @property
     def away(self) -> list[SeatRow]:
@@ -382,7 +393,7 @@ def after_move(
     person = access.seat.person
     others = len(elsewhere or ())
     if elsewhere is None and person is not None and person.email is not None:
-        others = table.session.scalar(turns.open_of(person.id).where(Game.id != table.game.id)) or 0
+        others = turns.open_elsewhere(table.session, person.id, table.game.id)
     return {
         "played": None if line.voided else line,
         "others": others,
@@ -407,8 +418,11 @@ _VERB = re.compile(r"[a-z][a-z-]{0,19}")
 _CARD = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
 
 
+NO_VERSION = N_("The form lacks the game version it was made from.")
+
+
 class MalformedForm(Exception):
-    """A form that no page of this server sends; the text says what is wrong with it."""
+    """A form that no page of this server sends; the text, to be translated, says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,20 +441,20 @@ class MoveForm:
     ticked: tuple[str, ...]
 
 
-def read_form(form: MultiDict[str, str], head: int) -> MoveForm:
+def read_form(form: MultiDict[str, str]) -> MoveForm:
     """Read a form strictly: our own pages send nothing else.
 
     Raises:
         MalformedForm: a field is missing or cannot be what the page sent.
     """
-    seen, request_id = whole_number(form.get("seen", ""), head), form.get("request_id", "")
+    seen, request_id = whole_number(form.get("seen", ""), log.NO_END), form.get("request_id", "")
     if seen is None:
-        raise MalformedForm(_("The form lacks the game version it was made from."))
+        raise MalformedForm(NO_VERSION)
     if not play.REQUEST_ID.fullmatch(request_id):
-        raise MalformedForm(_("The form lacks its request ID."))
+        raise MalformedForm(N_("The form lacks its request ID."))
     ticked = tuple(form.getlist("card"))
     if not all(map(_CARD.fullmatch, ticked)):
-        raise MalformedForm(_("The form names an invalid card."))
+        raise MalformedForm(N_("The form names an invalid card."))
     return MoveForm(_move_text(form, ticked), seen, request_id, ticked)
 
 
@@ -448,11 +462,11 @@ def _move_text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
     text = form.get(f"move-{form['list']}") if "list" in form else form.get("move")
     if text is not None:
         if len(text) > play.LONGEST_TEXT or not text.isprintable():
-            raise MalformedForm(_("The move in the form is not a single line of text."))
+            raise MalformedForm(N_("The move in the form is not a single line of text."))
         return text
     verb = form.get("verb", "")
     if not _VERB.fullmatch(verb):
-        raise MalformedForm(_("The form does not say what to do."))
+        raise MalformedForm(N_("The form does not say what to do."))
     return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
 
 

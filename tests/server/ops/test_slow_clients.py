@@ -21,12 +21,16 @@ HALVES = {
     "body": b"POST /language HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     b"Content-Length: 100000\r\n\r\nchosen=",
 }
+LAST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+"""A request after which the server hangs up."""
 CROWD = 300
-"""Half-sent requests: more than a process of `web` has threads, and than the 100 connections of waitress."""
+"""Connections: more than the 100 that waitress takes by itself."""
 SERVE, WEB = ("serve",), ("web", "--workers", "1")
 HURRY = "from server.ops import serve\nserve.REQUEST_SECONDS = 1.0"
 NO_HURRY = "from server.ops import serve\nserve.REQUEST_SECONDS = 3600.0"
 """Code that changes the limit on a request."""
+FEW_THREADS = f"{NO_HURRY}\nserve.WEB_THREADS = 100"
+"""Code that lets half-sent requests fill the threads of `web`."""
 
 Start = Callable[..., tuple[Server, int]]
 
@@ -73,9 +77,20 @@ def is_closed(connection: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.parametrize("half", ["headers", pytest.param("body", marks=pytest.mark.nightly)])
-def test_serve_answers_beside_any_number_of_half_sent_requests(start: Start, half: str) -> None:
-    _, port = start(SERVE, NO_HURRY)
+@pytest.mark.parametrize(
+    ("words", "half"),
+    [
+        (SERVE, "headers"),
+        pytest.param(SERVE, "body", marks=pytest.mark.nightly),
+        pytest.param(WEB, "headers", marks=pytest.mark.nightly),
+        (WEB, "body"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_pages_are_answered_beside_half_sent_requests(
+    start: Start, words: tuple[str, ...], half: str
+) -> None:
+    _, port = start(words, NO_HURRY)
     with half_sent(port, HALVES[half]):
         assert status(port, timeout=20) == 200
         assert status(port, "/", timeout=20) == 200
@@ -99,8 +114,16 @@ def test_a_request_that_drips_is_closed(start: Start, words: tuple[str, ...], ha
         assert status(port) == 200
 
 
+@pytest.mark.parametrize("words", [SERVE, WEB], ids=lambda words: words[0])
+def test_clients_that_do_not_hang_up_hold_up_nobody(start: Start, words: tuple[str, ...]) -> None:
+    _, port = start(words, "")
+    with half_sent(port, LAST):
+        assert status(port, timeout=10) == 200
+        assert status(port, "/", timeout=10) == 200
+
+
 def test_the_web_sends_no_heartbeat_while_it_answers_nobody(start: Start) -> None:
-    server, port = start(WEB, NO_HURRY)
+    server, port = start(WEB, FEW_THREADS)
     server.wait_for_heartbeats("web")
     with half_sent(port, HALVES["headers"]):
         server.wait(lambda: status(port, timeout=1) is None, "a server that answers nobody")

@@ -163,7 +163,7 @@ def test_a_template_that_is_broken_stops_no_server(
     assert [name for name in listed if name.startswith("games/goofspiel/")] == wanted
     monkeypatch.setattr(app.jinja_env, "list_templates", lambda filter_func: [*filter(filter_func, wanted)])
     monkeypatch.setattr("gc.freeze", lambda: None)
-    serve._load(app)
+    serve.load(app)
     lines = [each.getMessage().partition(" cannot be ")[0] for each in caplog.records]
     form, dutch = "the template games/goofspiel/form.html", "the translations of goofspiel into Nederlands"
     assert set(lines) <= {form, dutch}

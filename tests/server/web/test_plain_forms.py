@@ -210,10 +210,10 @@ def test_a_list_and_a_button_of_another_verb_are_told_apart(app: Flask, game: Ta
     assert 'name="list" value="go"' in made
     assert 'name="move" value="stay"' in made
     sent = {"seen": "1", "request_id": "abc", "move-go": "go 7"}
-    assert read_form(MultiDict(sent | {"list": "go"}), 1).text == "go 7"
-    assert read_form(MultiDict(sent | {"move": "stay"}), 1).text == "stay"
+    assert read_form(MultiDict(sent | {"list": "go"})).text == "go 7"
+    assert read_form(MultiDict(sent | {"move": "stay"})).text == "stay"
     with pytest.raises(MalformedForm):
-        read_form(MultiDict(sent | {"list": "come"}), 1)
+        read_form(MultiDict(sent | {"list": "come"}))
 
 
 def test_a_list_is_sent_like_a_button(client: FlaskClient, game: Table) -> None:
