@@ -328,6 +328,9 @@ def tell(now: datetime) -> int:
 
     A person gets at most one within a day, with all tables of all their searches.
     """
+    with reading() as session:
+        if session.scalar(select(Game.id).where(*_lately(now)).limit(1)) is None:
+            return 0
     told, after = 0, 0
     while True:
         with reading() as session:
@@ -341,6 +344,11 @@ def tell(now: datetime) -> int:
 _KIND = MailKind.WISH
 
 
+def _lately(now: datetime) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The condition of a query for the open tables that people may be told about."""
+    return Game.open_until.is_not(None), Game.listed_at > now - LATELY
+
+
 def _readers(now: datetime, after: int) -> Select[int]:
     """Return the query of people for whom a table may have opened since their last email."""
     size = select(func.count()).where(Seat.game_id == Game.id).correlate(Game).scalar_subquery()
@@ -351,7 +359,7 @@ def _readers(now: datetime, after: int) -> Select[int]:
         .distinct()
         .select_from(Game)
         .join(Wish, or_(Wish.slug.is_(None), Wish.slug == Game.slug))
-        .where(Game.open_until.is_not(None), Game.listed_at > now - LATELY)
+        .where(*_lately(now))
         .where(Game.listed_at > Wish.created_at, or_(Wish.pace.is_(None), Game.allowance >= Wish.pace))
         .where(or_(Wish.size.is_(None), Wish.size == size), ~had)
         .where(Wish.person_id > after, Game.organiser_id.is_distinct_from(Wish.person_id))

@@ -150,7 +150,9 @@ def _sqlite_step(step: str) -> Iterator[Read]:
         return
     kind, table, index = found.groups()
     key = f"pk_{table}" if "PRIMARY KEY" in step or index == f"sqlite_autoindex_{table}_1" else index
-    yield Read(table, key or "", kind == "SEARCH" and "ANY(" not in step)
+    # It skips through all values of a first column (ANY), and compares pairs with every row that shares the first.
+    whole = "ANY(" in step or ")>(" in step or ")<(" in step
+    yield Read(table, "" if whole or not key else key, kind == "SEARCH" and not whole)
 
 
 def _postgresql_steps(node: dict[str, Any]) -> Iterator[Read]:
