@@ -30,7 +30,19 @@ from server.play import positions, running
 from server.scheduler import jobs, loop
 from server.store import engine, links, migrate, operations, people
 from server.store.mail_kinds import MailKind
-from server.store.models import Entry, Game, Heartbeat, LinkPurpose, Mail, Person, Seat, Turn
+from server.store.models import (
+    Entry,
+    Game,
+    Heartbeat,
+    LinkPurpose,
+    Mail,
+    Person,
+    Presence,
+    Seat,
+    Turn,
+    Wish,
+    Word,
+)
 from server.validation import Guest
 from tests.torture import databases
 
@@ -212,7 +224,7 @@ def add_heartbeats(now: datetime) -> None:
 
 
 def add_games(games: int, now: datetime) -> None:
-    """Insert running games, each with its seats, an entry, a turn that is due tomorrow and its sent email."""
+    """Insert running games, each with its seats, an entry, a turn that is due tomorrow, its sent email and a word."""
     for begin in range(0, games, AT_ONCE):
         end = min(begin + AT_ONCE, games)
         with engine.transaction() as session:
@@ -274,6 +286,8 @@ def _add_people(session: Session, first: int, last: int, now: datetime) -> None:
             time_zone="Europe/Berlin",
             digest_at=now + DAY / 4,
         )
+        if cadence == "digest":
+            _insert(session, Wish, rows, person_id=rows.c.n + 1, created_at=now)
 
 
 def _add_running(session: Session, rows: FromClause, now: datetime) -> None:
@@ -295,6 +309,10 @@ def _add_running(session: Session, rows: FromClause, now: datetime) -> None:
         hash="00" * 32,
     )
     _add_turns(session, rows, game_id, now)
+    person_id = _sitting(rows.c.n, 0)
+    _insert(session, Presence, rows, person_id=person_id, game_id=game_id, at=now)
+    words = {"text": "Hello", "at": now, "seq": 1, "request_id": "1"}
+    _insert(session, Word, rows, game_id=game_id, number=1, person_id=person_id, seat=0, **words)
 
 
 def _add_invitations(session: Session, rows: FromClause, now: datetime) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from byzanz.moves import IllegalMove, Message, Move, Shuffle, UnreadableMove
@@ -98,6 +99,7 @@ def followed(rules: Rules[S, V], before: V, after: V) -> str:
     return written(list(messages)) if messages else ""
 
 
+@lru_cache(4096)
 def read_followed(line: str) -> tuple[Message, ...]:
     """Return the sentences of a line that `followed` made."""
     return tuple([Message(*each) for each in read_json(line)]) if line else ()

@@ -21,7 +21,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     """
     # Imported here, so that importing one module of the package does not load the whole application.
     from flask import Flask
-    from flask_migrate import Migrate
 
     from server import config
     from server.mail.outgoing import queue
@@ -34,7 +33,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     app = Flask("server", template_folder=str(config.TEMPLATES))
     app.config.update(config.for_flask(chosen))
     engine.init_app(app)
-    Migrate(app, engine.db, directory=str(config.MIGRATIONS), render_as_batch=True)
     setup.init_app(app)
     metrics.init_app(app)
     http.init_app(app)

@@ -35,6 +35,7 @@ from tests.support.databases import (
     SECRET,
     PostgresClone,
     copied,
+    first_step,
     migrate,
     postgres_database,
     settings,
@@ -317,6 +318,7 @@ def table(app: Flask) -> Callable[..., Table]:  # noqa: ARG001 - requested for i
     return begun
 
 
+@first_step
 def begun(
     n: int = 4,
     game_id: str = "g1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -120,6 +121,16 @@ def _server_message(error: Exception) -> str | None:
 
 
 @contextmanager
+def loading() -> Iterator[None]:
+    """Import modules without looking for garbage meanwhile, which is a tenth of the time: they make none."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
 def app_context() -> Iterator[None]:
     """Open the application's context on an up-to-date database; its connections are closed at the end.
 
@@ -128,10 +139,12 @@ def app_context() -> Iterator[None]:
         WrongClock: the clock of this machine contradicts the database's.
     """
     # Imported here, so that commands about files start quickly.
-    from server import create_app
-    from server.store import engine, migrate, operations
+    with loading():
+        from server import create_app
+        from server.store import engine, migrate, operations
 
-    with create_app().app_context():
+        app = create_app()
+    with app.app_context():
         try:
             migrate.check()
             operations.check_clock()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.cli.parser import CommandError, Parser, app_context, count, error_line, port
+from server.cli.parser import CommandError, Parser, app_context, count, error_line, loading, port
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -235,25 +235,30 @@ def _demo(args: Namespace) -> None:
 
 
 def _serve(args: Namespace) -> None:
-    from server import config, create_app
-    from server.ops import serve
+    with loading():
+        from server import config, create_app
+        from server.ops import serve
 
-    serve.serve(create_app(config.load("mailing", create=True)), args.host, args.port)
+        app = create_app(config.load("mailing", create=True))
+    serve.serve(app, args.host, args.port)
 
 
 def _web(args: Namespace) -> None:
-    from server import config, create_app
-    from server.ops import metrics, serve
+    with loading():
+        from server import config, create_app
+        from server.ops import metrics, serve
 
     with metrics.shared():
         serve.web(create_app(config.load("mailing")), args.host, args.port, args.workers)
 
 
 def _scheduler(_args: Namespace) -> None:
-    from server import config, create_app
-    from server.ops import serve
+    with loading():
+        from server import config, create_app
+        from server.ops import serve
 
-    serve.scheduler(create_app(config.load("mailing")))
+        app = create_app(config.load("mailing"))
+    serve.scheduler(app)
 
 
 def _upgrade(_args: Namespace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -200,12 +199,10 @@ def purge(now: datetime) -> int:
     """Delete the text of what was hidden a month ago, and return how many words."""
     old = (Word.hidden_at <= now - KEPT_HIDDEN, Word.text != "")
     with transaction() as session:
-        ids: Sequence[str] = session.scalars(
-            select(Word.game_id).where(*old).distinct().order_by(Word.game_id)
-        ).all()
-        for game_id in ids:
+        ids = set(session.scalars(select(Word.game_id).where(*old)))
+        for game_id in sorted(ids):
             play.lock_game(session, game_id)
-        found = session.scalars(select(Word).where(*old, Word.game_id.in_(ids))).all()
+        found = session.scalars(select(Word).where(*old, Word.game_id.in_(ids))).all() if ids else ()
         for word in found:
             word.text = ""
     return len(found)

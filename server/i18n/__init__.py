@@ -52,8 +52,25 @@ def best_match(accepted: LanguageAccept) -> str | None:
     return next((code for code in codes if code in NAMES), None)
 
 
+_drawn_in: ContextVar[str | None] = ContextVar("drawn_in", default=None)
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Ask only once for the language of a template."""
+    before = _drawn_in.set(None)
+    _drawn_in.set(current_language())
+    try:
+        yield
+    finally:
+        _drawn_in.reset(before)
+
+
 def current_language() -> str:
     """Return the language code of the page or email being written."""
+    drawn_in = _drawn_in.get()
+    if drawn_in is not None:
+        return drawn_in
     try:
         # Where Flask-Babel keeps it: its own way there is long, and so is that through the proxy `g`.
         locale = flask.g._get_current_object()._flask_babel.babel_locale
@@ -202,7 +219,14 @@ DOMAIN = Domain()
 @pass_eval_context
 def gettext(context: EvalContext, text: str, /, **values: object) -> str:
     """Translate a text of a template and fill in its placeholders, escaped where the template is HTML."""
-    return _filled(context, _translations(context).ugettext(text), values)
+    found = _translated(_translations(context), text, context.autoescape)
+    return found % values if values or "%" in found else found
+
+
+@lru_cache(8192)
+def _translated(known: NullTranslations, text: str, autoescape: bool) -> str:
+    found = known.ugettext(text)
+    return Markup(found) if autoescape else found  # noqa: S704 - a text of ours, as in Jinja's own extension
 
 
 @pass_eval_context

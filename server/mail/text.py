@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
+from functools import lru_cache
 from html import unescape
 
 from server.i18n.characters import Name, is_drawn, isolated
@@ -61,6 +62,7 @@ def wrapped(text: str) -> str:
     return "\n".join(line if _WHOLE.search(line) else _broken(line) for line in text.split("\n"))
 
 
+@lru_cache(4096)
 def _broken(line: str) -> str:
     if len(line) <= LINE:
         return line

@@ -20,12 +20,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parseaddr, parsedate_to_datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import dns.exception
-import dns.name
-import dns.resolver
 from flask import Request
 from sqlalchemy import make_url
 
@@ -33,6 +30,9 @@ from byzanz.games import latest
 from server import config
 from server.config import ConfigError, Settings, home
 from server.mail.outgoing.smtp import TemporaryFailure, Transport, parse_mail_url
+
+if TYPE_CHECKING:
+    import dns.resolver
 
 ANSWER_SECONDS = 5.0
 """A server that answers nothing for this long counts as silent."""
@@ -258,6 +258,8 @@ def dns_findings(settings: Settings, resolver: dns.resolver.Resolver | None = No
     Args:
         resolver: whom to ask; this machine's own by default.
     """
+    import dns.resolver  # here, and below, so that servers start quickly: they share this module with `byzanz doctor`
+
     author = parseaddr(settings.mail_from)[1].rpartition("@")[2].lower()
     if "." not in author:
         yield Finding(
@@ -282,6 +284,10 @@ def _records(ask: dns.resolver.Resolver, name: str, kind: str) -> list[str] | No
     Raises:
         NotChecked: no resolver answers.
     """
+    import dns.exception
+    import dns.name
+    import dns.resolver
+
     try:
         answer = ask.resolve(dns.name.from_text(name), kind, lifetime=SECONDS, raise_on_no_answer=False)
     except (dns.resolver.NXDOMAIN, dns.exception.SyntaxError, dns.name.LabelTooLong):

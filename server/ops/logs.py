@@ -15,7 +15,6 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -126,10 +125,13 @@ def log_to_stderr(settings: Settings | None = None) -> None:
 
 SECONDS = 60.0
 """How long further records of a kind are only counted."""
-_FAILURES = (
-    *engine.UNAVAILABLE,
-    *(psycopg.OperationalError, psycopg.InterfaceError, sqlite3.OperationalError),
-)
+
+
+def _is_outage(error: BaseException | None) -> bool:
+    kinds: tuple[type[Exception], ...] = (*engine.UNAVAILABLE, sqlite3.OperationalError)
+    if psycopg := sys.modules.get("psycopg"):  # without PostgreSQL it is not loaded, and raises nothing
+        kinds = (*kinds, psycopg.OperationalError, psycopg.InterfaceError)
+    return isinstance(error, kinds)
 
 
 class OutageFilter(logging.Filter):
@@ -148,7 +150,7 @@ class OutageFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to log a record; one of an outage is shortened."""
         error = record.exc_info[1] if record.exc_info else None
-        if not isinstance(error, _FAILURES) and not hasattr(record, "outage"):
+        if not _is_outage(error) and not hasattr(record, "outage"):
             return True
         kind, now = (record.name, record.msg, type(error)), time.monotonic()
         with self._lock:

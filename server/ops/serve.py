@@ -27,8 +27,7 @@ from waitress.server import create_server
 
 from server import config, i18n
 from server.config import ConfigError, Settings
-from server.mail.incoming import lmtp
-from server.ops import logs, mail_checks
+from server.ops import logs
 from server.ops.checks import is_answered
 from server.scheduler.loop import Scheduler
 from server.store import engine, migrate
@@ -317,6 +316,9 @@ def mail_in(app: Flask, host: str, port: int) -> None:
     Raises:
         ConfigError: the database or the port cannot be used.
     """
+    from server.mail.incoming import lmtp  # here, so that the other servers start quickly
+    from server.ops import mail_checks
+
     _prepare(app, migrate.check)
     with listening(host, port) as listener:
         listener.listen()

@@ -18,7 +18,7 @@ from functools import partial
 from types import CodeType, TracebackType
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Text, select, tuple_, type_coerce
+from sqlalchemy import ColumnElement, Text, literal, select, text, tuple_, type_coerce
 from sqlalchemy.orm import Session
 
 from byzanz import games, record, umpire
@@ -29,7 +29,7 @@ from server.play.game import Table
 from server.store import log
 from server.store.engine import after_commit
 from server.store.facts import Fact
-from server.store.models import Game, GameStatus, Seat
+from server.store.models import GOING_ON, Game, GameStatus, Seat
 from server.store.statements import GameRow
 
 COMPUTING = (
@@ -180,21 +180,37 @@ def rules_of(game: GameRow) -> Rules[Any, Any]:
 
 def installed(game: GameRow) -> bool:
     """Whether the rules of a game are installed."""
-    return (game.slug, game.rules) in {(rules.slug, rules.version) for rules in games.every()}
+    return (game.slug, game.rules) in _installed()
+
+
+def _installed() -> set[tuple[str, int]]:
+    return {(rules.slug, rules.version) for rules in games.every()}
 
 
 def has_rules() -> ColumnElement[bool]:
     """The condition of a query for games whose rules are installed."""
-    return tuple_(Game.slug, Game.rules).in_([(rules.slug, rules.version) for rules in games.every()])
+    return tuple_(Game.slug, Game.rules).in_(sorted(_installed()))
 
 
 def without_or_back(session: Session, limit: int) -> list[str]:
     """Games whose rules are not installed, and games on hold whose rules are back: a hint without a lock."""
-    goes_on = Game.status.in_((GameStatus.ASKED, GameStatus.INVITING, GameStatus.RUNNING))
-    gone = select(Game.id).where(goes_on, Game.quarantine.is_(None), ~has_rules())
+    gone: list[str] = []
+    for slug, version in set(_in_use(session)) - _installed():
+        of_it = select(Game.id).where(text(GOING_ON), Game.slug == slug, Game.rules == version)
+        gone += session.scalars(of_it.limit(limit - len(gone)))
     code = type_coerce(Game.quarantine, Text).startswith(f'{{"code":"{NO_RULES}"')
     back = select(Game.id).where(Game.quarantine.is_not(None), code, has_rules())
-    return [*session.scalars(gone.limit(limit)), *session.scalars(back.limit(limit))]
+    return [*gone, *session.scalars(back.limit(limit))]
+
+
+def _in_use(session: Session) -> Iterator[tuple[str, int]]:
+    """Yield the games and versions of rules that are being played, one step in their index for each."""
+    kind = tuple_(Game.slug, Game.rules)
+    first = select(Game.slug, Game.rules).where(text(GOING_ON)).order_by(Game.slug, Game.rules).limit(1)
+    found = session.execute(first).first()
+    while found is not None:
+        yield found.slug, found.rules
+        found = session.execute(first.where(kind > tuple_(literal(found.slug), literal(found.rules)))).first()
 
 
 def why_on_hold(why: Fact) -> Broken:

@@ -25,7 +25,6 @@ from server.community import profiles, reports, results
 from server.errors import Refused
 from server.lobby import invitations, open_tables, rematch, visitors
 from server.mail import deliverability
-from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.play.game import load
@@ -265,6 +264,8 @@ def _carry_out(person_id: int, now: datetime, until: datetime) -> bool:
 
 def tick_purge(now: datetime, tick: float) -> int:
     """End old visitors' games and delete old emails unless the clock is in doubt; return how many outgoing ones."""
+    from server.mail.incoming import receive  # here: reading emails takes long to import
+
     with reading() as session:
         enforced = operations.enforced_until(session, now, tick) is not None
     purges = (

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
-from flask import current_app
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.config import MIGRATIONS, ConfigError
@@ -26,15 +20,18 @@ OLDER = frozenset(f"{number:04}" for number in range(1, 33))
 """Their revisions, at which a database of that time may still be."""
 
 
-def head_revision() -> str | None:
+def head_revision() -> str:
     """Return the revision that this code is written for."""
-    return _steps().get_current_head()
+    return max(_revisions())
 
 
 def current_revision() -> str | None:
     """Return the revision of the database, None before the first migration."""
     with driver_errors(db.engine.dialect), db.engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        return found
 
 
 def check() -> None:
@@ -63,12 +60,24 @@ def upgrade() -> tuple[str | None, str | None]:
         with driver_errors(db.engine.dialect), _exclusive():
             before = current_revision()
             refuse_unknown(before)
-            command.upgrade(_config(), "head")
+            if before != head_revision():
+                _run_pending()
             return before, current_revision()
-    except (CommandError, RuntimeError) as error:
-        raise ConfigError(f"the database cannot be upgraded: {error}") from error
     except SQLAlchemyError as error:
         raise ConfigError(f"BYZANZ_DATABASE_URL: {error_line(error)}") from error
+
+
+def _run_pending() -> None:
+    from alembic import command  # here, so that a server whose database is up to date starts quickly
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config(MIGRATIONS / "alembic.ini")
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    try:
+        command.upgrade(config, "head")
+    except (CommandError, RuntimeError) as error:
+        raise ConfigError(f"the database cannot be upgraded: {error}") from error
 
 
 def refuse_unknown(revision: str | None) -> None:
@@ -82,7 +91,7 @@ def refuse_unknown(revision: str | None) -> None:
             f"the database is at revision {revision}, which is too old for this version of Byzanz: install commit "
             f"{WITH_THE_OLDER} and run `byzanz upgrade`, then install this version and run it again (docs/deploy.md)"
         )
-    if revision and revision not in {step.revision for step in _steps().walk_revisions()}:
+    if revision and revision not in _revisions():
         raise ConfigError(
             f"the database is at revision {revision}, which this version of Byzanz does not know: a newer one has "
             "upgraded it. Install that version, or restore a backup from before the upgrade"
@@ -95,14 +104,9 @@ def error_line(error: SQLAlchemyError) -> str:
     return " ".join(text.split())[:300]
 
 
-def _steps() -> ScriptDirectory:
-    return ScriptDirectory(str(MIGRATIONS))
-
-
-def _config() -> Config:
-    config = current_app.extensions["migrate"].migrate.get_config()
-    assert isinstance(config, Config)
-    return config
+def _revisions() -> set[str]:
+    """Return the revisions of the migrations: each one's file begins with its own, and they follow each other."""
+    return {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")}
 
 
 def _exclusive() -> AbstractContextManager[None]:

@@ -47,9 +47,14 @@ def stylesheet_url(slug: str = "", page: str = "") -> str:
         slug: the game that it shows, if any.
         page: itself, if it is one of `PAGES`.
     """
+    return flask.request.script_root + _sheet_path(slug, page, games.latest())
+
+
+@cache
+def _sheet_path(slug: str, page: str, _installed: tuple[games.AnyRules, ...]) -> str:
     name = "-".join(filter(None, (slug, page)))
     name = name if name in _sheets() else ""
-    return url_for("assets.sheet", slug=name or "page", digest=_stylesheet(name)[1])
+    return f"/static/style-{name or 'page'}-{_stylesheet(name)[1]}.css"
 
 
 @blueprint.get("/static/style-<slug>-<digest>.css")

@@ -21,7 +21,6 @@ from flask_babel import gettext, pgettext
 from jinja2 import Environment, FileSystemLoader, TemplateNotFound
 from jinja2.nodes import EvalContext
 from jinja2.utils import pass_eval_context
-from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from byzanz.games import AnyRules, folder_of, latest, rules_of, title_of
@@ -336,6 +335,8 @@ def long_rules(slug: str) -> Markup:
 
 @cache
 def _from_markdown(text: str) -> Markup:
+    from markdown_it import MarkdownIt  # here: only games without templates need it
+
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(inspect.cleandoc(text))
     headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]

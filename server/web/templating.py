@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, MutableMapping, Sequence
+from contextvars import ContextVar
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -18,7 +19,9 @@ from flask import Flask
 from flask_babel import format_date, get_locale
 from jinja2 import Template
 from jinja2.runtime import Context, Macro
+from jinja2.utils import missing
 from markupsafe import Markup, escape
+from werkzeug.routing import BuildError, Map
 
 from byzanz import record
 from server import i18n
@@ -50,6 +53,7 @@ def init_filters(app: Flask) -> None:
         "former": names.former,
         "player": names.shown,
         "then": as_of_then,
+        "tuple": tuple,
     }
 
 
@@ -149,22 +153,63 @@ def days_of(span: Span, zone: str) -> tuple[date, date]:
 # ---- what is drawn once ----
 
 MOST = 8192
-"""Results that a process keeps: the drawings of all cards in all sizes and languages, and some thousands of moves."""
+"""Results that a process keeps: the drawings of all cards in all sizes and languages, and some thousands of lines."""
+Where = tuple[NullTranslations, str]
+"""The language of what is drawn, and the path under which the server lies."""
+_where: ContextVar[Where | None] = ContextVar("where", default=None)
+"""Set while a template is rendered, so that each macro need not ask again."""
+
+
+def _current_where() -> Where:
+    request = flask.request._get_current_object() if flask.has_request_context() else None  # type: ignore[attr-defined]
+    root = request.script_root if request else ""  # an email draws no addresses
+    return i18n.DOMAIN.get_translations(), root
 
 
 def init_once(app: Flask) -> None:
     """Give templates `once(macro, …)`, for macros of HTML that look at nothing but their arguments and the language."""
 
     @lru_cache(MOST, typed=True)  # markup and the same text are equal, but only the text is escaped
-    def make(macro: Macro, _words: NullTranslations, _root: str, *arguments: Hashable) -> str:
+    def make(macro: Macro, _where: Where, *arguments: Hashable) -> str:
         return macro(*arguments)
 
     def once(macro: Macro, *arguments: Hashable) -> str:
-        request = flask.request._get_current_object() if flask.has_request_context() else None  # type: ignore[attr-defined]
-        root = request.script_root if request else ""  # an email draws no addresses
-        return make(macro, i18n.DOMAIN.get_translations(), root, *arguments)
+        return make(macro, _where.get() or _current_where(), *arguments)
 
     app.jinja_env.globals["once"] = once
+
+
+# ---- addresses ----
+
+_PLAIN = re.compile(r"[0-9A-Za-z_.-]*")
+"""Values that stand in an address as they are."""
+
+
+def init_addresses(app: Flask) -> None:
+    """Give templates a `url_for` that asks the routes only once for each kind of address."""
+    theirs = app.url_for
+
+    def url_for(endpoint: str, **values: Any) -> str:
+        path = _path(app.url_map, endpoint, *values)
+        plain = path is not None and all(type(it) is str and _PLAIN.fullmatch(it) for it in values.values())
+        return flask.request.script_root + path % values if path and plain else theirs(endpoint, **values)
+
+    app.jinja_env.globals["url_for"] = url_for
+
+
+@lru_cache(1024)
+def _path(routes: Map, endpoint: str, *names: str) -> str | None:
+    """Return the path of a page, to be filled in with values of these names; None if it depends on more."""
+    if endpoint.startswith(".") or any(name.startswith("_") for name in names):
+        return None
+    marks = {name: f"mark{number}" for number, name in enumerate(names)}
+    try:
+        path = routes.bind("").build(endpoint, marks).replace("%", "%%")
+    except (BuildError, ValueError):  # such as a number
+        return None
+    for name, mark in marks.items():
+        path = path.replace(mark, f"%({name})s")
+    return path
 
 
 # ---- settings ----
@@ -187,15 +232,36 @@ def init_app(app: Flask) -> None:
     environment.make_globals = make_globals  # type: ignore[method-assign, assignment]
     environment.context_class = QuickContext
     environment.template_class = PageTemplate
+    init_addresses(app)
 
 
 class PageTemplate(Template):
     """A template that isolates names: where there is only text, and in attributes, by characters instead of `<bdi>`."""
 
+    @classmethod
+    def from_code(cls, *given: Any, **named: Any) -> Template:
+        """Return the template of compiled code, which escapes with less ado."""
+        made = super().from_code(*given, **named)
+        made.root_render_func.__globals__["escape"] = _escaped
+        return made
+
     def render(self, *args: Any, **kwargs: Any) -> str:
         """Render the page, as Jinja does."""
-        page = super().render(*args, **kwargs)
+        with i18n.drawing():
+            before = _where.set(_current_where())
+            try:
+                page = super().render(*args, **kwargs)
+            finally:
+                _where.reset(before)
         return _BARE.sub(_in_characters, page) if "<bdi>" in page else page
+
+
+def _escaped(value: Any) -> str:
+    """Escape what a template writes; MarkupSafe would copy markup, and ask whether a number is some."""
+    kind = type(value)
+    if kind is Markup:
+        return value  # type: ignore[no-any-return]
+    return str(value) if kind is int else escape(value)
 
 
 def _in_characters(found: re.Match[str]) -> str:
@@ -215,11 +281,23 @@ class QuickContext(Context):
     def call(self, wanted: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
         """Call a macro, a method such as `split`, or a function that at most wants the context of evaluation."""
         kind = type(wanted)
+        if kind is Macro:
+            named.pop("_loop_vars", None)
+            named.pop("_block_vars", None)
+            return self._call_macro(wanted, args, named)  # type: ignore[arg-type]
         passed = getattr(wanted, "jinja_pass_arg", None) if kind in (FunctionType, MethodType) else None
-        if kind is Macro or (passed is not None and passed.name == "eval_context"):
+        if passed is not None and passed.name == "eval_context":
             args = (self.eval_ctx, *args)
         elif passed is not None or kind not in (FunctionType, BuiltinFunctionType, MethodType):
             return super().call(wanted, *args, **named)
-        named.pop("_loop_vars", None)
-        named.pop("_block_vars", None)
+        if named:
+            named.pop("_loop_vars", None)
+            named.pop("_block_vars", None)
         return wanted(*args, **named)
+
+    def _call_macro(self, macro: Macro, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+        lacking = macro._argument_count - len(args)
+        if named or lacking < 0 or macro.caller or macro.catch_kwargs or macro.catch_varargs:
+            return macro(self.eval_ctx, *args, **named)
+        drawn = macro._func(*args, *(missing,) * lacking)
+        return Markup(drawn) if self.eval_ctx.autoescape else drawn  # noqa: S704 - as Jinja's own macros do

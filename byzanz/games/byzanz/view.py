@@ -30,6 +30,33 @@ from byzanz.rules import ALL, Viewer
 
 
 @dataclass(frozen=True, slots=True)
+class Bidder:
+    """A seat as the table shows it; fields named as in `View` are its own.
+
+    Args:
+        own: whether it is the viewer's.
+        auction: whether a lot is up, or its tax is to be paid.
+        paid: the bid with which it has won the lot, while its tax is to be paid.
+        out: whether it has left the auction, or lost it; passed: the same, while nobody has won it by a bid.
+    """
+
+    own: bool
+    awaited: bool
+    auction: bool
+    bids: Names
+    total: int
+    leads: bool
+    won: int | None
+    paid: Names
+    out: bool
+    passed: bool
+    done: bool
+    hand_size: int
+    profit: int
+    hand: Names | None
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """A moment as one viewer sees it; fields named as in `State` mean the same, with cards by name.
 
@@ -84,6 +111,31 @@ class View:
     def hand(self) -> Names | None:
         """The viewer's own hand; None for a viewer without a seat."""
         return self.hands[self.viewer] if isinstance(self.viewer, int) else None
+
+    @property
+    def bidders(self) -> tuple[Bidder, ...]:
+        """The seats as the table shows them."""
+        taxed = self.step == "tax" and self.awaited
+        paid = self.lots[-1].bid(self.awaited[0]) if taxed else ()
+        return tuple(
+            Bidder(
+                own=seat == self.viewer,
+                awaited=seat in self.awaited,
+                auction=self.step in ("bid", "tax"),
+                bids=self.bids[seat],
+                total=self.totals[seat],
+                leads=seat == self.leader,
+                won=self.won[seat],
+                paid=paid if paid and seat == self.awaited[0] else (),
+                out=seat in self.passed or bool(paid and seat != self.awaited[0]),
+                passed=seat in self.passed and not paid,
+                done=self.done[seat] and self.step != "over",
+                hand_size=self.hand_sizes[seat],
+                profit=self.profits[seat],
+                hand=self.hands[seat],
+            )
+            for seat in range(self.seats)
+        )
 
 
 def view_of(state: State, viewer: Viewer) -> View:

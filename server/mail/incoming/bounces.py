@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from flufl.bounce import all_failures
-
 from server.mail import causes, deliverability
 from server.mail.incoming import mime, reply
 from server.mail.incoming.mime import Part
@@ -235,6 +233,8 @@ def _is_by_a_mail_server(message: Part, sender: str, text: str) -> bool:
 
 def _from_old_format(message: Part, recipient: str) -> BounceReport | None:
     """Return the verdict of flufl.bounce on our recipient; None if it has none."""
+    from flufl.bounce import all_failures  # here: few reports come this far
+
     try:
         delayed, failed = all_failures(
             email.message_from_bytes(b"".join(islice(_capped(message), MOST_LINES))[:FOR_OTHERS])

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from email.utils import parseaddr
+from typing import TYPE_CHECKING
 
-import dkim
-import dns.exception
-import dns.resolver
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
@@ -31,6 +29,9 @@ from server.store.links import SeatAccess
 from server.store.mail_kinds import MailKind
 from server.store.models import IncomingMail, LinkPurpose, Mail, Person
 from server.store.statements import MailRow
+
+if TYPE_CHECKING:
+    import dns.resolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def checked(mail: Arrived) -> Fact:
 
 def _verified(raw: bytes, number: int, author: str) -> str:
     """Return PASS, or why a signature does not count for the author's domain."""
+    import dkim  # here, and DNS below: only the answer to a test email needs them
+
     try:
         signature = dkim.DKIM(raw, timeout=int(SECONDS))
         right = signature.verify(number, dnsfunc=_key)
@@ -86,6 +89,8 @@ def _verified(raw: bytes, number: int, author: str) -> str:
 
 def _key(name: bytes, timeout: int = int(SECONDS)) -> bytes | None:
     """Return the key that the DNS publishes under a name."""
+    import dns.exception
+
     asked = name.decode("ascii", "replace")
     try:
         answer = resolver().resolve(asked, "TXT", lifetime=timeout)
@@ -96,6 +101,8 @@ def _key(name: bytes, timeout: int = int(SECONDS)) -> bytes | None:
 
 def resolver() -> dns.resolver.Resolver:
     """Return whom to ask: this machine's own resolver."""
+    import dns.resolver
+
     return dns.resolver.Resolver()
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime, parseaddr
+from functools import partial
 from typing import Any
 
 import css_inline
 from flask import current_app
 from flask_babel import force_locale, gettext, ngettext
 from flask_babel import gettext as _
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from sqlalchemy.orm import Session
 
 from server import i18n, play
@@ -34,12 +36,198 @@ from server.store import log, outbox
 from server.store.mail_kinds import Content, Reader
 from server.store.models import LinkPurpose
 
-# ---- the blocks of which emails consist, as text ----
-# templates/mail/blocks.html has the same ones in HTML and explains them. Paragraphs stand between blank lines;
-# `compose` takes out those too many and breaks long lines.
+# ---- the blocks of which emails consist ----
+# A template lists them, as `mail.p(…)`, and is rendered once; each block is laid out in HTML and as text, and one that
+# a form does not show is empty there. In text, paragraphs stand between blank lines; `compose` takes out those too many
+# and breaks long lines.
 
 Caller = Callable[[], str]
-"""What stands within a block, as templates give it."""
+"""What stands within a block, as templates give it: where several sentences make one block, its lines."""
+
+
+class HtmlBlocks:
+    """The blocks in HTML, by the names that templates call."""
+
+    def opening(
+        self,
+        over: str,
+        heading: object,
+        reply: object = None,
+        text: object = "",
+        caller: Caller | None = None,
+    ) -> str:
+        """Return what stands above an email about a game, and its first paragraph."""
+        return f"{_above(over, reply)}<h1>{escape(heading)}</h1>\n{self.lead(text, caller)}"
+
+    def question(self, over: str, asked: object, until: object = "", reply: object = None) -> str:
+        """Return the same, where the first sentence is the heading."""
+        due = f'<p class="until">{_joined(escape(until), " ")}</p>\n' if str(until).strip() else ""
+        return f'{_above(over, reply)}<h1 class="asked">{_trimmed(asked)}</h1>\n{due}'
+
+    def lead(self, text: object = "", caller: Caller | None = None) -> str:
+        """Return the first paragraph."""
+        return self.p(text, "lead", caller)
+
+    def p(self, text: object = "", kind: str = "", caller: Caller | None = None) -> str:
+        """Return a paragraph; `kind` is its class."""
+        body = _trimmed(text if text or caller is None else caller())
+        return f"<p{_classed(kind)}>{_lined(body)}</p>\n" if body else ""
+
+    def title(self, text: object) -> str:
+        """Return the heading of an email."""
+        return f"<h1>{escape(text)}</h1>\n"
+
+    def section(self, title: object) -> str:
+        """Return the heading of a part."""
+        return f"<h2>{escape(title)}</h2>\n"
+
+    def item(self, text: object) -> str:
+        """Return an item of a list."""
+        return f"<li>{_lined(escape(text))}</li>\n"
+
+    def bullets(self, kind: str = "", *, caller: Caller) -> str:
+        """Return items."""
+        items = _trimmed(caller())
+        return f"<ul{_classed(kind)}>\n{items}\n</ul>\n" if items else ""
+
+    def listed(self, title: object, *, caller: Caller) -> str:
+        """Return items under a sentence, unless there are none."""
+        items = self.bullets(caller=caller)
+        return self.p(title) + items if items else ""
+
+    def log(self, title: object, *, caller: Caller) -> str:
+        """Return items under a heading, unless there are none."""
+        items = self.bullets("log", caller=caller)
+        return self.section(title) + items if items else ""
+
+    def news(self, title: object, html: Sequence[object], text: Sequence[object]) -> str:  # noqa: ARG002 - for text
+        """Return the news under a heading, unless there are none; a game draws them for each form."""
+        items = "".join(map(self.item, html)).strip()
+        inner = f"{self.section(title)}<ul>\n{items}\n</ul>"
+        return f'<div class="newest">\n{inner}\n</div>\n' if items else ""
+
+    def events(self, html: object, text: object) -> str:  # noqa: ARG002 - for text
+        """Return what a game draws above the news."""
+        return f'<div class="events">{escape(html)}</div>\n'
+
+    def drawn(self, html: object = "", text: object = "") -> str:  # noqa: ARG002 - for text
+        """Return what has a drawing for each form."""
+        return str(html)
+
+    def said(self, talk: Talk) -> str:
+        """Return what others have said at the table."""
+        first = f"<li>{_left_out(talk)}</li>\n" if talk.left_out else ""
+        words = (
+            f"<li><b>{escape(names.shown(speaker))}:</b> {'<br>'.join(map(escape, spoken))}</li>\n"
+            for speaker, spoken in talk.words
+        )
+        return f'<ul class="said">\n{first}{"".join(words)}</ul>\n'
+
+    def button(self, label: str, url: object, more: str = "", kind: str = "") -> str:
+        """Return what the reader is to do; `more` is what the URL has besides."""
+        look = f" {kind}" if kind not in ("", "first") else ""
+        link = f'<a class="button{look}" href="{escape(url)}{escape(more)}">{escape(label.rstrip(":."))}</a>'
+        return f'<p class="go{" pair" if kind else ""}">{link}</p>\n'
+
+    def address(self, label: object, url: object) -> str:
+        """Return a link that is spelled out."""
+        return f"<p>{escape(label)}<br>{_spelled(url)}</p>\n"
+
+    def page(self, label: str, url: object) -> str:
+        """Return a link behind its label."""
+        return f"<p>{_link(url, label.rstrip(':'))}</p>\n"
+
+    def choices(self, label: object, *, caller: Caller) -> str:
+        """Return moves as links."""
+        return f'{self.p(label)}<ul class="choices">\n{_trimmed(caller())}\n</ul>\n'
+
+    def choice(self, label: object, url: str, typed: object = "") -> str:
+        """Return a move with its link, and how one replies with it, if it is an example of that."""
+        code = f"{gettext('or reply:')} <code>{_trimmed(typed)}</code>" if typed else ""
+        more = f' <span class="typed">{code}</span>' if typed else ""
+        return f"<li>{_link(url, _trimmed(label))}{more}</li>\n"
+
+    def typed(self, label: object, text: object) -> str:
+        """Return an example of a reply."""
+        return f'<p class="typed">{escape(label)} <code>{_trimmed(text)}</code></p>\n'
+
+    def facts(self, rows: Sequence[tuple[str, object]]) -> str:
+        """Return labels and what they say."""
+        drawn = (
+            f'<tr><th scope="row">{escape(label)}: </th><td>{escape(fact)}</td></tr>\n'
+            for label, fact in rows
+        )
+        table = '<table class="facts" width="100%" cellspacing="0" cellpadding="0">'
+        return f"{table}\n{''.join(drawn)}\n</table>\n"
+
+    def game(self, name: object, asked: object) -> str:
+        """Return the beginning of a game among several."""
+        return self.section(name) + self.p(asked)
+
+    def place(self, label: str, url: str, head: str) -> str:
+        """Return the end of a game among several."""
+        return f'{self.button(label, url)}<p class="small">{_spelled(url)}<br>\n{escape(head)}</p>\n'
+
+    def foot(self, *, caller: Caller) -> str:
+        """Return what stands at the end."""
+        body = _trimmed(caller())
+        return f'<div class="foot">\n{body}\n</div>\n' if body else ""
+
+    def fallback(self, link: object) -> str:
+        """Return the link of the button, spelled out."""
+        label = gettext("If the button does not work:")
+        return f'<p class="small">{label} {_spelled(link)}</p>\n' if link else ""
+
+    def stop(self, label: str, url: str | None) -> str:
+        """Return the link to unsubscribe."""
+        return f'<p class="small">{_link(url, label.rstrip(":."))}</p>\n' if url else ""
+
+    def proof(self, text: object, kind: str = "proof", *, caller: Caller) -> str:
+        """Return what stands above lines with which the log can be checked, and them."""
+        return f'<p class="{kind}">{escape(text)}{_trimmed(caller())}</p>\n'
+
+    def line(self, label: str, value: str) -> str:
+        """Return one of them."""
+        return f"<br>{escape(label)} {escape(value)}"
+
+    def verify(self, label: object, url: object, kind: str = "proof") -> str:
+        """Return where."""
+        return f'<p class="{kind}">{escape(label)} {_spelled(url)}</p>\n'
+
+
+def _trimmed(text: object) -> Markup:
+    return escape(text).strip()
+
+
+def _lined(body: Markup) -> str:
+    return _joined(body, "<br>") if "\n" in body else body
+
+
+def _joined(body: Markup, between: str) -> str:
+    return between.join(filter(None, map(str.strip, body.splitlines())))
+
+
+def _classed(kind: str) -> str:
+    return f' class="{kind}"' if kind else ""
+
+
+def _link(url: object, label: object) -> str:
+    return f'<a href="{escape(url)}">{escape(label)}</a>'
+
+
+def _spelled(url: object) -> str:
+    return _link(url, url)
+
+
+def _above(over: str, reply: object) -> str:
+    shown = f'<p class="over">{escape(over)}</p>\n' if over else ""
+    marker = f'<p class="marker">##- {gettext("Reply above this line")} -##</p>\n' if reply else ""
+    return shown + marker
+
+
+def _left_out(talk: Talk) -> str:
+    one, many = "%(num)s earlier message on your page.", "%(num)s earlier messages on your page."
+    return str(ngettext(one, many, talk.left_out))
 
 
 def _plain(body: object) -> str:
@@ -60,7 +248,7 @@ def _nothing(*_given: object) -> Markup:
 
 
 class TextBlocks:
-    """The blocks, by the names that templates call."""
+    """The blocks as text."""
 
     title = staticmethod(_nothing)
     fallback = staticmethod(_nothing)
@@ -97,16 +285,24 @@ class TextBlocks:
         items = _items(caller)
         return _block(f"{_plain(title)}\n{items}") if items else Markup("")
 
-    log = news = listed
+    log = listed
 
-    def events(self, drawn: str) -> Markup:
+    def news(self, title: object, html: Sequence[object], text: Sequence[object]) -> Markup:  # noqa: ARG002 - for HTML
+        """Return the news with a line above, unless there are none."""
+        items = _items(lambda: "".join(map(self.item, text)))
+        return _block(f"{_plain(title)}\n{items}") if items else Markup("")
+
+    def events(self, html: object, text: str) -> Markup:  # noqa: ARG002 - for HTML
         """Return what a game draws above the news, as items."""
-        return _block("".join(self.item(line) for line in drawn.splitlines() if line))
+        return _block("".join(self.item(line) for line in text.splitlines() if line))
+
+    def drawn(self, html: object = "", text: object = "") -> Markup:  # noqa: ARG002 - for HTML
+        """Return what has a drawing for each form."""
+        return Markup(text)  # noqa: S704 - no HTML is made of it
 
     def said(self, talk: Talk) -> Markup:
         """Return what others have said at the table."""
-        one, many = "%(num)s earlier message on your page.", "%(num)s earlier messages on your page."
-        first = [f"- {ngettext(one, many, talk.left_out)}"] if talk.left_out else []
+        first = [f"- {_left_out(talk)}"] if talk.left_out else []
         return _block("\n".join([*first, *(_spoken(*each) for each in talk.words)]))
 
     def button(self, label: object, url: object, _more: str = "", kind: str = "") -> Markup:  # noqa: ARG002 - for HTML
@@ -167,11 +363,47 @@ def _items(caller: Caller) -> str:
     return "\n".join(line for line in str(caller()).split("\n") if line.strip())
 
 
+class Blocks:
+    """What templates call `mail`: it lays out each block in both forms, and returns a mark that stands for it."""
+
+    _forms = HtmlBlocks(), TextBlocks()
+    _mark = secrets.token_hex(8)
+    """Nobody can write it who does not know it."""
+    _marked = re.compile(f"<{_mark}([0-9]+)>")
+
+    def __init__(self) -> None:
+        self._found: list[tuple[str, ...]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., Markup]:
+        """Return the block of this name."""
+        forms = [getattr(form, name) for form in self._forms]
+
+        def block(*given: Any, caller: Caller | None = None, **named: Any) -> Markup:
+            if caller is None:
+                self._found.append(tuple([lay_out(*given, **named) for lay_out in forms]))
+            else:
+                inner = caller()
+                within = [partial(self.read, inner, number) for number in range(len(forms))]
+                found = zip(forms, within, strict=True)
+                self._found.append(tuple([lay_out(*given, caller=told, **named) for lay_out, told in found]))
+            return Markup(f"<{self._mark}{len(self._found) - 1}>")  # noqa: S704 - it is ours
+
+        return block
+
+    def read(self, rendered: str, form: int) -> Markup:
+        """Return what a template has written, with the blocks in one of the forms in place of their marks."""
+        while self._mark in rendered:  # a drawing may consist of blocks
+            rendered = self._marked.sub(lambda mark: self._found[int(mark[1])][form], str(rendered))
+        return Markup(rendered)  # noqa: S704 - a template and the blocks have escaped it
+
+
 # ---- the email ----
 
 INLINER = css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
 
 _BLANK_LINES = re.compile(r"\n{3,}")
+_BEGINS, _ENDS = '<div class="sheet">\n', "\n</div>\n</body>"
+"""What stands around the blocks in templates/mail/html.html."""
 TO_INVITED = N_("Byzanz: an invitation")
 """The subject of emails about a game to people who have not taken a seat there: a stranger may have named the game."""
 
@@ -312,14 +544,11 @@ def _unique(key: str) -> str:
 
 
 def _render(variables: dict[str, Any]) -> tuple[str, str]:
-    """Render text and HTML: a template lists the blocks of a mail, and each form lays them out."""
-    environment = current_app.jinja_env
-    template = environment.get_template(f"mail/{variables['kind']}.html")
-    forms = {"text": TextBlocks(), "html": environment.get_template("mail/blocks.html").module}
-    text, page = (
-        template.render(variables, form=form, layout=f"mail/{form}.html", mail=blocks)
-        for form, blocks in forms.items()
-    )
+    """Render text and HTML: a template lists the blocks of a mail once, and each form lays them out."""
+    blocks = Blocks()
+    page = current_app.jinja_env.get_template(f"mail/{variables['kind']}.html").render(variables, mail=blocks)
+    text = blocks.read(page[page.index(_BEGINS) + len(_BEGINS) : page.rindex(_ENDS)], 1)
     # Some mail programs know only the styles of the elements themselves. They make long lines, which are broken between
     # elements, so that the part need not be encoded.
-    return wrapped(_BLANK_LINES.sub("\n\n", text).strip()), INLINER.inline(page).replace("> <", ">\n<")
+    html = INLINER.inline(blocks.read(page, 0)).replace("> <", ">\n<")
+    return wrapped(_BLANK_LINES.sub("\n\n", text).strip()), html

@@ -5,6 +5,7 @@ from __future__ import annotations
 from server.store.mail_kinds import LinkPurpose
 from server.store.models.games import (
     EXCUSED,
+    GOING_ON,
     Entry,
     Game,
     GameSettings,
@@ -55,6 +56,7 @@ from server.store.models.people import (
 __all__ = [
     "EXCUSED",
     "FAILED",
+    "GOING_ON",
     "HELD_INVITATION",
     "NOT_NUMEROUS",
     "SINGLE_INVITATION",

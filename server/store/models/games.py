@@ -31,6 +31,8 @@ class GameStatus(StrEnum):
 
 
 _OVER = f"status = '{GameStatus.OVER}'"
+GOING_ON = f"status NOT IN ('{GameStatus.OVER}', '{GameStatus.CANCELLED}') AND quarantine IS NULL"
+"""The games that wait for players or run, and are not on hold; written so that a query finds the index of these."""
 
 
 class Game(Base):
@@ -42,6 +44,13 @@ class Game(Base):
         Index("ix_game_trial", "created_at", sqlite_where=text("trial = 1"), postgresql_where=text("trial")),
         # Few games are on hold.
         Index("ix_game_on_hold", "id", sqlite_where=text(_ON_HOLD), postgresql_where=text(_ON_HOLD)),
+        # Which rules are in use, without a look at each game.
+        Index(
+            "ix_game_rules",
+            *("slug", "rules", "id"),
+            sqlite_where=text(GOING_ON),
+            postgresql_where=text(GOING_ON),
+        ),
         # Few games have just ended; those that were called off never began.
         Index(
             "ix_game_uncounted",

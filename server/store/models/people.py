@@ -113,7 +113,7 @@ class Presence(Base):
     __tablename__ = "presence"
     person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), primary_key=True)
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
-    at: Mapped[datetime] = mapped_column(UtcTime)
+    at: Mapped[datetime] = mapped_column(UtcTime, index=True)
 
 
 class Absence(Base):
@@ -229,7 +229,7 @@ class FormerHandle(Base):
     __tablename__ = "former_handle"
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
     """Of its skeleton (`server/community/profiles.py`), hex: an erased person's handle can be checked, not read."""
-    until: Mapped[datetime] = mapped_column(UtcTime)
+    until: Mapped[datetime] = mapped_column(UtcTime, index=True)
     handle: Mapped[str | None] = mapped_column(String(20), default=None)
     """As it was; None: they were erased."""
     person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)

@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import flask
-import icalendar
 from flask import Blueprint, Response, render_template
 from flask_babel import gettext as _
 from sqlalchemy import case, or_, select
@@ -25,6 +25,9 @@ from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, GameStatus, LinkPurpose, Person, Seat, SeatStatus
 from server.store.statements import GAME, GameRow, LinkRow, TurnRow
+
+if TYPE_CHECKING:
+    import icalendar
 
 blueprint = Blueprint("feeds", __name__)
 
@@ -72,6 +75,8 @@ def instant(at: datetime) -> str:
 @blueprint.get("/feed/<token>.ics")
 def calendar(token: str) -> Response:
     """Serve their deadlines as a calendar, in UTC."""
+    import icalendar  # here: nothing else needs it
+
     with reading() as session:
         _link, games = _open_feed(session, token)
         own = [item for item in games if item.due is not None]
@@ -85,6 +90,8 @@ def calendar(token: str) -> Response:
 
 
 def _event(item: FeedItem) -> icalendar.Event:
+    import icalendar
+
     name = one_line(item.game.name)
     event = icalendar.Event()
     event.add("uid", f"{item.game.id}-{item.mark}@{settings().sender_domain}")

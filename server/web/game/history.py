@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
 from flask_babel import format_datetime
@@ -51,8 +52,10 @@ class HistoryLine:
     at: datetime
     when: str
     voided: int | None
-    followed: Sequence[Message] = ()
+    followed: tuple[Message, ...] = ()
     former: frozenset[int] = frozenset()
+    said: ClassVar[None] = None
+    """Templates tell lines from words by it."""
 
     @property
     def act(self) -> tuple[str, ...] | None:
@@ -118,12 +121,17 @@ def _line(
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
     whose = former.get(entry.seq, frozenset())
     return HistoryLine(
-        entry, at, short(at, zone), None if record.table_act(entry) else voided, followed, whose
+        entry, at, short(at, zone), None if record.table_act(entry) else voided, tuple(followed), whose
     )
 
 
 def short(at: datetime, zone: str) -> str:
-    """Return a moment as lines of the log give it: without a year, in a time zone."""
+    """Return a moment as lines of the log give it: without a year unless it is far, in a time zone."""
+    return _short(at, zone, i18n.current_language(), i18n.present().date())
+
+
+@lru_cache(8192)
+def _short(at: datetime, zone: str, _language: str, _today: date) -> str:
     local = at.astimezone(i18n.zone(zone))
     text: str = format_datetime(local, f"{i18n.day_format(local)}, HH:mm", rebase=False)
     return text

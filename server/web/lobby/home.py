@@ -25,7 +25,6 @@ from server.community import blocks
 from server.config import settings
 from server.i18n import N_
 from server.lobby import open_tables
-from server.mail.incoming import receive
 from server.play import names, turns
 from server.play.turns import Times
 from server.store import links, log, outbox
@@ -322,6 +321,8 @@ CONTACT_LIFETIME = timedelta(days=180)
 @blueprint.get("/about")
 def about() -> str:
     """Show what is kept about people, why, for how long and how it is erased, and what to do about barriers."""
+    from server.mail.incoming import receive  # here, so that servers start quickly
+
     return render_template(
         "lobby/about_server.html",
         contact=_contact(),

@@ -19,7 +19,7 @@ from werkzeug.datastructures import MultiDict
 from byzanz import record, umpire
 from byzanz.games import rules_of
 from byzanz.moves import Outcome, RulesError, UnreadableMove
-from byzanz.record import Cause
+from byzanz.record import Cause, Entry
 from server import play
 from server.accounts import login
 from server.community import talk
@@ -194,6 +194,17 @@ class TurnPage:
         own = [line for line in self.lines if line.entry.by == Cause.CLOCK and line.entry.seat == self.number]
         counts = [line for line in own if self.number not in line.former and not line.act]
         return [line for line in counts if not line.voided] if self.view and not self.outcome else []
+
+    @property
+    def marked(self) -> list[Entry]:
+        """The moves whose changes the table marks."""
+        lines = () if self.outcome else self.lines
+        return [line.entry for line in lines if not line.act and not line.voided]
+
+    @property
+    def newest(self) -> list[HistoryLine | WordLine]:
+        """The log since the player's last move, the newest first."""
+        return list(reversed(self.woven))
 
     @property
     def away(self) -> list[SeatRow]:

@@ -32,7 +32,7 @@ from server.ops import doctor, logs, serve
 from server.store import engine, operations
 from server.store.models import Mail, ModeratorAction, Person
 from tests.conftest import NOW, Table
-from tests.support.databases import settings
+from tests.support.databases import copied, settings
 from tests.support.games import finish
 from tests.support.servers import terminate_through_another_thread
 
@@ -147,6 +147,23 @@ def imported(*words: str) -> set[str]:
 )
 def test_help_and_completion_import_nothing_that_they_do_not_need(words: list[str], also: set[str]) -> None:
     assert imported(*words) & (HEAVY | also) == set()
+
+
+RARE = {"aiosmtpd", "alembic", "dkim", "dns", "flufl.bounce", "icalendar", "markdown_it", "psycopg"}
+"""Libraries that a server on SQLite whose tables are up to date needs for rare requests and emails only."""
+
+
+def test_a_server_starts_without_what_it_rarely_needs(migrated_file: Path, tmp_path: Path) -> None:
+    with copied(migrated_file, tmp_path) as url:
+        code = (
+            "import sys\nfrom server import create_app\nfrom server.ops import serve\nfrom tests.support.databases "
+            f"import settings\nserve._prepare(create_app(settings({url!r})), serve.migrate.upgrade)\n"
+            "print(*sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "flask" in loaded
+    assert loaded & RARE == set()
 
 
 ASKED = {

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from server import create_app
-from server.config import ConfigError
+from server.config import MIGRATIONS, ConfigError
 from server.store import engine, migrate
 from tests.conftest import settings
 
@@ -52,6 +53,21 @@ def test_of_several_processes_one_makes_the_tables(empty_database: str) -> None:
     with app.app_context():
         migrate.check()
         engine.db.engine.dispose()
+
+
+def test_the_revisions_are_those_that_the_files_of_the_migrations_are_named_after() -> None:
+    scripts = ScriptDirectory(str(MIGRATIONS))
+    assert migrate.head_revision() == scripts.get_current_head()
+    assert migrate._revisions() == {step.revision for step in scripts.walk_revisions()}
+
+
+@pytest.mark.usefixtures("app")
+def test_a_database_that_is_up_to_date_is_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def upgraded(*_args: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("alembic.command.upgrade", upgraded)
+    assert migrate.upgrade() == (migrate.head_revision(), migrate.head_revision())
 
 
 def test_a_migration_of_a_file_excludes_its_other_writers(

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 from flask import Flask
-from flask_migrate import downgrade, upgrade
+from flask_migrate import Migrate, downgrade, upgrade
 
 from server import config, create_app
 from server.store import engine, migrate, operations
@@ -29,6 +29,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[Flask]:
     file = f"sqlite:///{tmp_path}/bare.db"
     url = file if request.param == "sqlite" else request.getfixturevalue("bare_postgres")
     app = create_app(settings(url))
+    Migrate(app, engine.db, directory=str(config.MIGRATIONS))
     with app.app_context():
         yield app
         engine.db.engine.dispose()

@@ -15,14 +15,13 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from flask_migrate import upgrade
 from sqlalchemy import func, select
 
 from byzanz import record
 from server import create_app
 from server.community import results
 from server.play import positions
-from server.store import engine, links, log
+from server.store import engine, links, log, migrate
 from server.store.models import Conduct, Entry, Game, Link, LinkPurpose, Seat, Standing
 from tests.conftest import settings
 from tests.support.games import loaded
@@ -49,7 +48,7 @@ def old(tmp_path: Path) -> Iterator[Flask]:
     connection.close()
     app = create_app(settings(f"sqlite:///{path}"))
     with app.app_context():
-        upgrade()
+        migrate.upgrade()
         yield app
         engine.db.engine.dispose()
 

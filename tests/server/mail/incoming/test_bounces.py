@@ -325,7 +325,7 @@ def test_there_are_samples() -> None:
 
 
 def test_a_library_that_fails_on_a_report_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounces, "all_failures", {}.__getitem__)
+    monkeypatch.setattr("flufl.bounce.all_failures", {}.__getitem__)
     assert verdict(SAMPLES["sina_01.txt"], "")[0] == "nothing"
     assert verdict(b"From: alice@example.org\nSubject: Hello\n\nHello.") == (
         "nothing",

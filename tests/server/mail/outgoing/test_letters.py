@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 from flask import Flask
-from jinja2.runtime import Macro
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from byzanz.record import Entry
-from server.mail.outgoing.compose import TextBlocks
+from server.mail.outgoing.compose import Blocks, HtmlBlocks, TextBlocks
 from server.mail.outgoing.letters import (
     LEGAL_MOVES,
     NEWS,
@@ -21,8 +20,6 @@ from server.mail.outgoing.letters import (
     TurnMail,
 )
 
-HELPERS = {"above", "lines"}
-"""Macros of the HTML with which its blocks are made."""
 ENTRY = Entry(
     seq=3,
     at="2026-03-02T10:00:00.000Z",
@@ -157,15 +154,37 @@ def test_an_answer_says_first_what_came_of_the_email(
 # ---- the two forms ----
 
 
-def test_both_forms_have_the_same_blocks_which_take_the_same(app: Flask) -> None:
-    module = app.jinja_env.get_template("mail/blocks.html").module
-    html = {name: macro for name, macro in vars(module).items() if isinstance(macro, Macro)}
-    html = {name: macro for name, macro in html.items() if name not in HELPERS}
-    text = {name for name in dir(TextBlocks) if not name.startswith("_")}
-    assert set(html) == text
-    for name, macro in html.items():
-        told = set(inspect.signature(getattr(TextBlocks, name)).parameters)
-        assert "caller" in told or not macro.caller, name
+def test_both_forms_have_the_same_blocks_which_take_the_same() -> None:
+    html, text = (
+        {name for name in dir(form) if not name.startswith("_")} for form in (HtmlBlocks, TextBlocks)
+    )
+    assert html == text
+    for name in html:
+        given, told = (inspect.signature(getattr(form, name)).parameters for form in (HtmlBlocks, TextBlocks))
+        assert "caller" in told or "caller" not in given, name
+
+
+def test_a_block_is_laid_out_once_in_each_form(app: Flask) -> None:
+    source = (
+        "{% call mail.listed('Played:') %}{% for it in 'a<' %}{{ mail.item(it) }}{% endfor %}{% endcall %}"
+    )
+    source += "{% set one %}<i>{{ mail.p('b&') }}</i>{% endset %}{{ mail.drawn(one, 'c>') }}"
+    blocks = Blocks()
+    drawn = app.jinja_env.from_string(source).render(mail=blocks)
+    assert (
+        blocks.read(drawn, 0)
+        == "<p>Played:</p>\n<ul>\n<li>a</li>\n<li>&lt;</li>\n</ul>\n<i><p>b&amp;</p>\n</i>"
+    )
+    assert blocks.read(drawn, 1) == "\n\nPlayed:\n- a\n- <\n\nc>"
+
+
+def test_nobody_can_write_the_mark_of_a_block(app: Flask) -> None:
+    blocks, other = Blocks(), Blocks()
+    stolen = str(other.p("Secret"))
+    drawn = app.jinja_env.from_string("{{ mail.p('Here') }}{{ mail.p(said) }}").render(
+        mail=blocks, said=stolen
+    )
+    assert blocks.read(drawn, 0) == f"<p>Here</p>\n<p>{escape(stolen)}</p>\n"
 
 
 def test_text_blocks_take_out_markup_and_keep_what_people_have_written() -> None:
