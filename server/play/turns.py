@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, exists, func, select
+from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session
 
 from server.i18n import zone_of
@@ -16,6 +16,7 @@ from server.store import operations, statements
 from server.store.engine import connection_of
 from server.store.facts import Fact
 from server.store.models import EXCUSED, Game, GameStatus, Outage, Seat, SeatStatus, Turn
+from server.store.prepared import Prepared
 from server.store.statements import GameRow, SeatRow, TurnRow
 
 
@@ -343,13 +344,22 @@ def of_person(session: Session, person_id: int) -> list[tuple[GameRow, SeatRow, 
     return [statements.split(found, GameRow, SeatRow, TurnRow) for found in session.execute(query)]
 
 
-def open_of(person_id: int | ColumnElement[int]) -> Select[int]:
+def open_of(person_id: ColumnElement[int] | BindParameter[int]) -> Select[int]:
     """A query for the number of games in which a person is to move."""
     query = select(func.count()).select_from(Turn)
     query = query.join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
     query = query.join(Game, Game.id == Turn.game_id).where(Seat.person_id == person_id)
     running = (Game.status == GameStatus.RUNNING, Game.paused.is_(False), Game.quarantine.is_(None))
     return query.where(Seat.status == SeatStatus.SEATED, *running)
+
+
+_OPEN_ELSEWHERE = Prepared(open_of(bindparam("person")).where(Game.id != bindparam("game")))
+
+
+def open_elsewhere(session: Session, person_id: int, game_id: str) -> int:
+    """The number of other games in which a person is to move."""
+    found = _OPEN_ELSEWHERE.first(connection_of(session), {"person": person_id, "game": game_id})
+    return found[0] if found is not None else 0
 
 
 def bots_to_move(session: Session, limit: int) -> list[Turn]:

@@ -1,7 +1,7 @@
 """Statements that are compiled once and run on the driver's own connection.
 
 SQLAlchemy writes the SQL and converts the values; only its work for each execution is left out, which took a third of
-a move. Nothing but `store.statements` and `community.talk` uses this.
+a move. What a move, a turn page or an email asks for uses this.
 """
 
 from __future__ import annotations

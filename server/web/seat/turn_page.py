@@ -31,7 +31,7 @@ from server.play.positions import Position
 from server.play.turns import Times
 from server.store import links, log
 from server.store.links import SeatAccess
-from server.store.models import Game, GameStatus, Link, LinkPurpose
+from server.store.models import GameStatus, Link, LinkPurpose
 from server.store.statements import OrderRow, SeatRow
 from server.validation import whole_number
 from server.web.game import history
@@ -393,7 +393,7 @@ def after_move(
     person = access.seat.person
     others = len(elsewhere or ())
     if elsewhere is None and person is not None and person.email is not None:
-        others = table.session.scalar(turns.open_of(person.id).where(Game.id != table.game.id)) or 0
+        others = turns.open_elsewhere(table.session, person.id, table.game.id)
     return {
         "played": None if line.voided else line,
         "others": others,
