@@ -181,8 +181,7 @@ def _open(which: Wanted, hidden: Collection[int]) -> Select[Any]:
     """Return the query of open tables, each with its size, its free seats and its language."""
     counted = (
         select(Seat.game_id, func.count().label("size"), func.count().filter(FREE).label("free"))
-        .join(Game, Game.id == Seat.game_id)
-        .where(Game.open_until.is_not(None))
+        .where(Seat.game_id.in_(select(Game.id).where(Game.open_until.is_not(None))))
         .group_by(Seat.game_id)
         .subquery()
     )
@@ -219,14 +218,10 @@ def _hidden(session: Session, reader_id: int | None) -> set[int]:
     """Return the people at listed tables and tables with offered seats with whom a block of the reader stands."""
     if reader_id is None:
         return set()
-    offered = select(Seat.game_id).where(Seat.offered_at.is_not(None))
-    games = or_(Game.open_until.is_not(None), Game.id.in_(offered))
-    seated = (
-        select(Seat.person_id)
-        .join(Game, Game.id == Seat.game_id)
-        .where(games, Seat.status == SeatStatus.SEATED)
-    )
-    everybody = session.scalars(seated.union(select(Game.organiser_id).where(games)))
+    waiting = select(Game.id).where(Game.open_until.is_not(None))
+    games = waiting.union(select(Seat.game_id).where(Seat.offered_at.is_not(None)))
+    seated = select(Seat.person_id).where(Seat.game_id.in_(games), Seat.status == SeatStatus.SEATED)
+    everybody = session.scalars(seated.union(select(Game.organiser_id).where(Game.id.in_(games))))
     return blocks.between(session, reader_id, {each for each in everybody if each is not None})
 
 

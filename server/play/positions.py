@@ -197,6 +197,9 @@ def without_or_back(session: Session, limit: int) -> list[str]:
     gone: list[str] = []
     for slug, version in set(_in_use(session)) - _installed():
         of_it = select(Game.id).where(text(GOING_ON), Game.slug == slug, Game.rules == version)
+        of_it = of_it.with_hint(
+            Game, "INDEXED BY ix_game_rules", "sqlite"
+        )  # it takes any kind for a frequent one
         gone += session.scalars(of_it.limit(limit - len(gone)))
     code = type_coerce(Game.quarantine, Text).startswith(f'{{"code":"{NO_RULES}"')
     back = select(Game.id).where(Game.quarantine.is_not(None), code, has_rules())
