@@ -202,7 +202,7 @@ def _path(routes: Map, endpoint: str, *names: str) -> str | None:
     """Return the path of a page, to be filled in with values of these names; None if it depends on more."""
     if endpoint.startswith(".") or any(name.startswith("_") for name in names):
         return None
-    marks = {name: f"mark{number}" for number, name in enumerate(names)}
+    marks = {name: f"mark{number}x" for number, name in enumerate(names)}
     try:
         path = routes.bind("").build(endpoint, marks).replace("%", "%%")
     except (BuildError, ValueError):  # such as a number

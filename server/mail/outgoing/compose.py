@@ -143,8 +143,8 @@ class HtmlBlocks:
 
     def choice(self, label: object, url: str, typed: object = "") -> str:
         """Return a move with its link, and how one replies with it, if it is an example of that."""
-        code = f"{gettext('or reply:')} <code>{_trimmed(typed)}</code>" if typed else ""
-        more = f' <span class="typed">{code}</span>' if typed else ""
+        label_of_reply = gettext("or reply:")
+        more = f' <span class="typed">{label_of_reply} <code>{_trimmed(typed)}</code></span>' if typed else ""
         return f"<li>{_link(url, _trimmed(label))}{more}</li>\n"
 
     def typed(self, label: object, text: object) -> str:
@@ -221,13 +221,19 @@ def _spelled(url: object) -> str:
 
 def _above(over: str, reply: object) -> str:
     shown = f'<p class="over">{escape(over)}</p>\n' if over else ""
-    marker = f'<p class="marker">##- {gettext("Reply above this line")} -##</p>\n' if reply else ""
-    return shown + marker
+    return shown + (f'<p class="marker">{_marker()}</p>\n' if reply else "")
+
+
+def _marker() -> str:
+    told = gettext("Reply above this line")
+    return f"##- {told} -##"
 
 
 def _left_out(talk: Talk) -> str:
-    one, many = "%(num)s earlier message on your page.", "%(num)s earlier messages on your page."
-    return str(ngettext(one, many, talk.left_out))
+    told: str = ngettext(
+        "%(num)s earlier message on your page.", "%(num)s earlier messages on your page.", talk.left_out
+    )
+    return told
 
 
 def _plain(body: object) -> str:
@@ -270,7 +276,7 @@ class TextBlocks:
         return _block("\n".join(filter(None, (_lines(asked), _lines(until))))) + self._marker(reply)
 
     def _marker(self, reply: object) -> Markup:
-        return _block(f"##- {gettext('Reply above this line')} -##") if reply else Markup("")
+        return _block(_marker()) if reply else Markup("")
 
     def item(self, text: object) -> Markup:
         """Return an item of a list."""
@@ -321,7 +327,8 @@ class TextBlocks:
 
     def choice(self, label: object, url: str, typed: object = "") -> Markup:
         """Return a move with its link, and how one replies with it."""
-        reply = f"\n  {gettext('or reply:')} {_plain(typed)}" if typed else ""
+        label_of_reply = gettext("or reply:")
+        reply = f"\n  {label_of_reply} {_plain(typed)}" if typed else ""
         return Markup(f"- {_plain(label)}\n  {url}{reply}\n")  # noqa: S704 - no HTML is made of it
 
     def typed(self, label: object, text: object) -> Markup:
@@ -392,9 +399,10 @@ class Blocks:
 
     def read(self, rendered: str, form: int) -> Markup:
         """Return what a template has written, with the blocks in one of the forms in place of their marks."""
-        while self._mark in rendered:  # a drawing may consist of blocks
-            rendered = self._marked.sub(lambda mark: self._found[int(mark[1])][form], str(rendered))
-        return Markup(rendered)  # noqa: S704 - a template and the blocks have escaped it
+        text, replaced = str(rendered), 1
+        while replaced:  # a drawing may consist of blocks
+            text, replaced = self._marked.subn(lambda mark: self._found[int(mark[1])][form], text)
+        return Markup(text)  # noqa: S704 - a template and the blocks have escaped it
 
 
 # ---- the email ----

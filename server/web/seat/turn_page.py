@@ -19,7 +19,7 @@ from werkzeug.datastructures import MultiDict
 from byzanz import record, umpire
 from byzanz.games import rules_of
 from byzanz.moves import Outcome, RulesError, UnreadableMove
-from byzanz.record import Cause, Entry
+from byzanz.record import Cause
 from server import play
 from server.accounts import login
 from server.community import talk
@@ -196,7 +196,7 @@ class TurnPage:
         return [line for line in counts if not line.voided] if self.view and not self.outcome else []
 
     @property
-    def marked(self) -> list[Entry]:
+    def marked(self) -> list[record.Entry]:
         """The moves whose changes the table marks."""
         lines = () if self.outcome else self.lines
         return [line.entry for line in lines if not line.act and not line.voided]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -23,7 +24,7 @@ from server.web.game import history
 from tests.conftest import NOW, Table
 from tests.support.databases import settings
 from tests.support.game_data import SEATS
-from tests.support.games import play_on, position, url
+from tests.support.games import play_on, position, submit, url
 from tests.support.mails import compose_again, one_database
 from tests.support.pages import without_ids
 
@@ -46,7 +47,8 @@ def _templates(app: Flask) -> dict[str, nodes.Template]:
 def _imported(tree: nodes.Template) -> dict[str, str]:
     """Return the ends of the names of the files that a template imports macros from, by its names for them."""
     found = {}
-    for each in tree.find_all((nodes.Import, nodes.FromImport)):
+    each: Any
+    for each in (*tree.find_all(nodes.Import), *tree.find_all(nodes.FromImport)):
         texts = [str(each.template.value)] if isinstance(each.template, nodes.Const) else []
         texts += [str(const.value) for const in each.template.find_all(nodes.Const)]
         if isinstance(each, nodes.Import):
@@ -66,9 +68,8 @@ def _kept(app: Flask) -> set[tuple[str, str]]:
                 continue
             macro = call.args[0]
             if isinstance(macro, nodes.Getattr) and isinstance(macro.node, nodes.Name):
-                found.add(
-                    (imported[macro.node.name] if macro.node.name != "part" else "/mail.html", macro.attr)
-                )
+                alias = macro.node.name if macro.node.name != "part" else "mail"
+                found.add((imported.get(alias, f"/{alias}.html"), macro.attr))
             elif isinstance(macro, nodes.Name):
                 found.add((imported.get(macro.name, name), macro.name))
     return found
@@ -104,7 +105,8 @@ def test_what_is_kept_looks_at_nothing_but_its_arguments(app: Flask) -> None:
 
 def _forget(app: Flask) -> None:
     """Forget everything that is kept."""
-    inspect.getclosurevars(app.jinja_env.globals["once"]).nonlocals["make"].cache_clear()
+    once: Any = app.jinja_env.globals["once"]
+    inspect.getclosurevars(once).nonlocals["make"].cache_clear()
     i18n._translated.cache_clear()
     history._short.cache_clear()
     templating._path.cache_clear()
@@ -128,7 +130,9 @@ def nothing() -> None:
 @change
 def a_move() -> None:
     """Somebody moves."""
-    play_on("g1", 1)
+    now = position("g1")
+    seat = min(now.awaited)
+    submit("g1", seat, str(now.rules.moves(now.state, seat)[0]))
 
 
 @change
@@ -162,9 +166,11 @@ def a_former_player() -> None:
 
 
 def _set(model: type[Game | Seat | Person], **values: object) -> None:
-    where = Seat.seat == 1 if model is Seat else True
+    where = {Game: Game.id == "g1", Seat: (Seat.game_id == "g1") & (Seat.seat == 1), Person: Person.id > 0}[
+        model
+    ]
     with engine.transaction() as session:
-        session.execute(update(model).where(where).values(**values))  # type: ignore[arg-type]
+        session.execute(update(model).where(where).values(**values))
 
 
 @one_database

@@ -87,15 +87,24 @@ def test_a_template_escapes_what_jinja_would_escape(app: Flask, value: object) -
 
 
 def test_addresses_are_those_of_flask(app: Flask) -> None:
-    ours = app.jinja_env.globals["url_for"]
-    values = {
+    ours: Any = app.jinja_env.globals["url_for"]
+    given: dict[str, Any]
+    more: dict[str, Any]
+    values: dict[str, Any] = {
         "token": "a" * 26,
         "game_id": "g_1-x",
         "filename": "icon-180.png",
         "slug": "byzanz",
         "kind": "csv",
     }
-    odd = {"token": "a/ü%s b", "slug": "mark1", "filename": "", "number": 3, "seq": 5, "handle": "é"}
+    odd: dict[str, Any] = {
+        "token": "a/ü%s b",
+        "slug": "mark1",
+        "filename": "",
+        "number": 3,
+        "seq": 5,
+        "handle": "é",
+    }
     for base in ("", "/below"):
         with app.test_request_context("/", environ_overrides={"SCRIPT_NAME": base}):
             for rule in app.url_map.iter_rules():
