@@ -6,7 +6,7 @@ import json
 import re
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from flask import Flask
@@ -103,13 +103,20 @@ def test_sales_are_one_line(client: FlaskClient, table: Any):
     assert f"{name} sold a set for {points}." in look(client, url(game, other)).text
 
 
+class Made(NamedTuple):
+    """What news look at in an entry."""
+
+    move: str
+    seat: int
+
+
 def test_sales_are_told_with_the_lot_that_they_followed(app: Flask):
     with app.test_request_context():
         news = app.jinja_env.get_template("games/byzanz/news.html").module
-        sale = (SimpleNamespace(move="sell wine1 wine2 merchant", seat=1), ())
-        mine = (SimpleNamespace(move="sell wood1 wood2 wood4", seat=0), ())
+        sale = (Made(move="sell wine1 wine2 merchant", seat=1), ())
+        mine = (Made(move="sell wood1 wood2 wood4", seat=0), ())
         won = {"size": 2, "price": 3, "cards": "wood2", "market": "wine3 wood1", "others": ((1, 0),)}
-        lot = (SimpleNamespace(move="tax wood1", seat=0), (Message("", won, {"name": 0}),))
+        lot = (Made(move="tax wood1", seat=0), (Message("", won, {"name": 0}),))
         names, view = ("Ann", "Bob"), SimpleNamespace()
         assert "Bob sold a set for 2." in news.rest([sale], view, names, 0)  # type: ignore[attr-defined]
         assert news.rest([sale, lot], view, names, 0).strip() == ""  # type: ignore[attr-defined]
