@@ -130,10 +130,12 @@ def deliver_all(now: datetime, sender: deliver.Sender) -> None:
 
 
 def _composed(transport: Transport, ready: Collector) -> float:
-    """Return the CPU seconds of all emails that are due, composed and sent; keep them."""
+    """Return the CPU seconds of all emails that wait, composed and sent; keep them."""
     sender = Collector(transport)
     start = process_time()
-    deliver_all(engine.utc_now(), sender)
+    deliver_all(
+        engine.utc_now() + DELAYED, sender
+    )  # also about turns that their own person's move has opened
     spent = process_time() - start
     ready.messages += sender.messages
     if not ready.messages:

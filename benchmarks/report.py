@@ -309,7 +309,8 @@ ROWS = (
         command="tick",
         paths=JOBS,
         target=1.1,
-        detail="with {idle_jobs_games:,.0f}",
+        detail="with {idle_jobs_games:,.0f}; the job that counts all games every ten minutes apart:"
+        " {idle_jobs_milliseconds_of_counting_all:,.0f} ms",
     ),
     Row("bytes a move, all tables", figure="bytes_a_move", command="storage", paths=STORAGE, target=330),
     Row(

@@ -17,6 +17,15 @@ def upgrade() -> None:
     op.create_index(
         "ix_game_rules", "game", ["slug", "rules", "id"], sqlite_where=GOING_ON, postgresql_where=GOING_ON
     )
+    over = sa.text("status = 'over'")
+    op.create_index("ix_game_newest", "game", ["slug", "ended_at"], sqlite_where=over, postgresql_where=over)
+    op.create_index(
+        "ix_person_moderator",
+        "person",
+        ["id"],
+        sqlite_where=sa.text("moderator = 1"),
+        postgresql_where=sa.text("moderator"),
+    )
     op.create_index("ix_presence_at", "presence", ["at"])
     op.create_index("ix_former_handle_until", "former_handle", ["until"])
 
@@ -24,4 +33,6 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_index("ix_former_handle_until", "former_handle")
     op.drop_index("ix_presence_at", "presence")
+    op.drop_index("ix_person_moderator", "person")
+    op.drop_index("ix_game_newest", "game")
     op.drop_index("ix_game_rules", "game")

@@ -6,7 +6,7 @@ only those whose rows do not simply move.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,6 +21,7 @@ from sqlalchemy import (
     delete,
     exists,
     select,
+    true,
     update,
 )
 from sqlalchemy.orm import Session
@@ -34,6 +35,7 @@ from server.lobby.create import wait_for_players
 from server.mail import deliverability
 from server.play.moderation import looked_at
 from server.store.models import (
+    NOT_NUMEROUS,
     Absence,
     AddressChange,
     Alert,
@@ -42,6 +44,7 @@ from server.store.models import (
     GameStatus,
     Link,
     LinkPurpose,
+    Mail,
     Person,
     Reliability,
     Seat,
@@ -121,8 +124,9 @@ def merge(pair: Pair, address: str, *, other_handle: bool) -> None:
     for rule in RULES.values():
         rule(pair)
     session.flush()
+    games = games_of(session, other.id)
     for column in personal_data.references():
-        _move(session, column, kept.id, other.id)
+        _move(session, column, kept.id, other.id, games)
     values = {name: rule(kept, other) for name, rule in FIELDS.items()}
     personal_data.clear(other)
     session.flush()  # no two people have the same address at any moment
@@ -158,8 +162,12 @@ def _running_seats(session: Session, person_id: int) -> list[tuple[str, int]]:
 # ---- rows ----
 
 
-def _move(session: Session, column: Column[int], kept: int, other: int) -> None:
-    """Let the rows of a table that refer to one person refer to another; of two that would be the same, one stays."""
+def _move(session: Session, column: Column[int], kept: int, other: int, games: Sequence[str]) -> None:
+    """Let the rows of a table that refer to one person refer to another; of two that would be the same, one stays.
+
+    Args:
+        games: of the other one, by which the emails about turns are found: they have no index by their recipients.
+    """
     table = column.table
     assert isinstance(table, Table)
     for key in _keys(table):
@@ -169,7 +177,8 @@ def _move(session: Session, column: Column[int], kept: int, other: int) -> None:
         beside = (same.c[each.name] == each for each in key if each is not column)
         taken = exists().where(same.c[column.name] == kept, *beside)
         _run(session, delete(table).where(column == other, taken))
-    _run(session, update(table).where(column == other).values({column.name: kept}))
+    for which in (NOT_NUMEROUS, Mail.game_id.in_(games)) if table is Mail.__table__ else (true(),):
+        _run(session, update(table).where(column == other, which).values({column.name: kept}))
     people = [each for each in table.columns if each in personal_data.references()]
     if len(people) > 1:  # nobody blocks or mutes themselves
         _run(session, delete(table).where(*(each == kept for each in people)))

@@ -305,19 +305,22 @@ class Estimate(NamedTuple):
     most: int
 
 
+def _over() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The condition of a query for games that have ended, as their indexes have it."""
+    return Game.status == literal_column(f"'{GameStatus.OVER}'"), Game.started_at.is_not(None)
+
+
 def estimate_length(session: Session, game: GameRow, seats: Sequence[SeatRow]) -> Estimate:
     """Return how long a game takes that has not begun.
 
     Args:
         seats: of the game.
     """
-    people = select(Seat.game_id).where(Seat.person_id.is_not(None))
-    several = people.group_by(Seat.game_id).having(func.count() > 1)
+    people = select(func.count()).where(Seat.game_id == Game.id, Seat.person_id.is_not(None))
     ended = select(Game.id, Game.allowance, Game.started_at, Game.ended_at).where(
         Game.slug == game.slug,
-        Game.status == GameStatus.OVER,
-        Game.started_at.is_not(None),
-        Game.id.in_(several),
+        *_over(),
+        people.correlate(Game).scalar_subquery() > 1,
     )
     found = session.execute(ended.order_by(Game.ended_at.desc()).limit(MOST)).all()
     decisions = positions.rules_of(game).decisions
@@ -360,7 +363,7 @@ def _ended(kind: Kind) -> Select[Any]:
     people = seats.where(Seat.person_id.is_not(None))
     like = (Game.slug == kind.slug, Game.allowance == kind.allowance, Game.bank == kind.bank)
     # The status is no bound value, so that the planner sees the index.
-    over = (Game.status == literal_column(f"'{GameStatus.OVER}'"), Game.started_at.is_not(None))
+    over = _over()
     newest = (
         select(
             Game.slug,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import Integer, func, literal, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz import chance
@@ -122,7 +122,8 @@ def lock_people(session: Session, game: Game) -> None:
     They are locked in one order: otherwise two people who invite each other would wait for each other.
     """
     seated = select(Seat.person_id).where(Seat.game_id == game.id)
-    everybody = select(Person.id).where(or_(Person.id == game.organiser_id, Person.id.in_(seated)))
+    ids = seated.union(select(literal(game.organiser_id, Integer)))
+    everybody = select(Person.id).where(Person.id.in_(ids))
     session.execute(everybody.order_by(Person.id).with_for_update(key_share=True))
 
 

@@ -181,8 +181,7 @@ def _open(which: Wanted, hidden: Collection[int]) -> Select[Any]:
     """Return the query of open tables, each with its size, its free seats and its language."""
     counted = (
         select(Seat.game_id, func.count().label("size"), func.count().filter(FREE).label("free"))
-        .join(Game, Game.id == Seat.game_id)
-        .where(Game.open_until.is_not(None))
+        .where(Seat.game_id.in_(select(Game.id).where(Game.open_until.is_not(None))))
         .group_by(Seat.game_id)
         .subquery()
     )
@@ -219,14 +218,10 @@ def _hidden(session: Session, reader_id: int | None) -> set[int]:
     """Return the people at listed tables and tables with offered seats with whom a block of the reader stands."""
     if reader_id is None:
         return set()
-    offered = select(Seat.game_id).where(Seat.offered_at.is_not(None))
-    games = or_(Game.open_until.is_not(None), Game.id.in_(offered))
-    seated = (
-        select(Seat.person_id)
-        .join(Game, Game.id == Seat.game_id)
-        .where(games, Seat.status == SeatStatus.SEATED)
-    )
-    everybody = session.scalars(seated.union(select(Game.organiser_id).where(games)))
+    waiting = select(Game.id).where(Game.open_until.is_not(None))
+    games = waiting.union(select(Seat.game_id).where(Seat.offered_at.is_not(None)))
+    seated = select(Seat.person_id).where(Seat.game_id.in_(games), Seat.status == SeatStatus.SEATED)
+    everybody = session.scalars(seated.union(select(Game.organiser_id).where(Game.id.in_(games))))
     return blocks.between(session, reader_id, {each for each in everybody if each is not None})
 
 
@@ -333,6 +328,9 @@ def tell(now: datetime) -> int:
 
     A person gets at most one within a day, with all tables of all their searches.
     """
+    with reading() as session:
+        if session.scalar(select(Game.id).where(*_lately(now)).limit(1)) is None:
+            return 0
     told, after = 0, 0
     while True:
         with reading() as session:
@@ -346,6 +344,11 @@ def tell(now: datetime) -> int:
 _KIND = MailKind.WISH
 
 
+def _lately(now: datetime) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The condition of a query for the open tables that people may be told about."""
+    return Game.open_until.is_not(None), Game.listed_at > now - LATELY
+
+
 def _readers(now: datetime, after: int) -> Select[int]:
     """Return the query of people for whom a table may have opened since their last email."""
     size = select(func.count()).where(Seat.game_id == Game.id).correlate(Game).scalar_subquery()
@@ -356,7 +359,7 @@ def _readers(now: datetime, after: int) -> Select[int]:
         .distinct()
         .select_from(Game)
         .join(Wish, or_(Wish.slug.is_(None), Wish.slug == Game.slug))
-        .where(Game.open_until.is_not(None), Game.listed_at > now - LATELY)
+        .where(*_lately(now))
         .where(Game.listed_at > Wish.created_at, or_(Wish.pace.is_(None), Game.allowance >= Wish.pace))
         .where(or_(Wish.size.is_(None), Wish.size == size), ~had)
         .where(Wish.person_id > after, Game.organiser_id.is_distinct_from(Wish.person_id))

@@ -15,7 +15,7 @@ import ssl
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parseaddr, parsedate_to_datetime
@@ -258,7 +258,7 @@ def dns_findings(settings: Settings, resolver: dns.resolver.Resolver | None = No
     Args:
         resolver: whom to ask; this machine's own by default.
     """
-    import dns.resolver  # here, and below, so that servers start quickly: they share this module with `byzanz doctor`
+    import dns.resolver  # here and below: servers share this module with `byzanz doctor`, and start without it
 
     author = parseaddr(settings.mail_from)[1].rpartition("@")[2].lower()
     if "." not in author:
@@ -592,10 +592,9 @@ def passes_on_halves(base_url: str) -> bool | None:
 def is_answered(address: tuple[Any, ...]) -> bool:
     """Whether a server of this machine answers requests at an address."""
     call = http.client.HTTPConnection(address[0], address[1], timeout=ANSWER_SECONDS)
-    try:
-        call.request("GET", "/healthz")
-        return call.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        call.close()
+    with closing(call):
+        try:
+            call.request("GET", "/healthz")
+            return call.getresponse().status < 500
+        except (OSError, http.client.HTTPException):
+            return False

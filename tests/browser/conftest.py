@@ -15,12 +15,10 @@ from playwright.sync_api import Browser, sync_playwright
 
 from server.store.engine import utc_now
 from tests.conftest import copied
-from tests.support.browser.chromium import ARGS, Tab, opened
+from tests.support.browser.chromium import ARGS, CHROMIUM, Tab, opened
 from tests.support.browser.server import BrowserServer, browser_server
 from tests.support.browser.site import Site
 from tests.support.visitors import make_visitors
-
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 @pytest.fixture(scope="package")

@@ -40,6 +40,7 @@ READERS = {
         "due_reminders",
         "give_up_time",
         "of_person",
+        "open_elsewhere",
         "open_of",
         "outages",
         "times",

@@ -81,6 +81,8 @@ class Game(Base):
             sqlite_where=text(_OVER),
             postgresql_where=text(_OVER),
         ),
+        # The newest of one kind, at whatever pace.
+        Index("ix_game_newest", "slug", "ended_at", sqlite_where=text(_OVER), postgresql_where=text(_OVER)),
         # The games whose emails are still kept.
         Index(
             "ix_game_undated",

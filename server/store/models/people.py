@@ -23,6 +23,13 @@ class Person(Base):
         # Few of many people get digests, and of few of these one may be due now.
         Index("ix_person_digest", "digest_at", sqlite_where=text(_DIGEST), postgresql_where=text(_DIGEST)),
         Index("ix_person_skeleton", "skeleton", unique=True),
+        # Few people are moderators, whom alerts are emailed.
+        Index(
+            "ix_person_moderator",
+            "id",
+            sqlite_where=text("moderator = 1"),
+            postgresql_where=text("moderator"),
+        ),
         # Few people cannot be reached; the moderators' desk lists them all.
         Index("ix_person_lost", "id", sqlite_where=text(_LOST), postgresql_where=text(_LOST)),
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import delete, literal, literal_column, select, text, tuple_, update
 from sqlalchemy.orm import Session
 
 from benchmarks import load
@@ -24,7 +23,7 @@ from tests.conftest import NOW, Table
 from tests.support import lobby
 from tests.support.costs import Statement, executed
 from tests.support.games import change, give_to_bots, troubled
-from tests.support.plans import LARGE, PLANNED, is_bounded, reads, scans
+from tests.support.plans import LARGE, PLANNED, fill, is_bounded, reads, scans
 
 Begin = Callable[..., Table]
 
@@ -119,19 +118,23 @@ WORKS = {*IDLE} - {"heartbeats", "presence", "totals"}
 """The jobs that return how much they have done."""
 
 
-@contextmanager
-def nothing_due() -> Iterator[None]:
-    """Nothing ever falls due in the many games, so that the few others are what the jobs find."""
+def add_quiet_games() -> None:
+    """Add many games, half of them over, in which nothing ever falls due: what the jobs find are a few others."""
     load.add_heartbeats(NOW)
     load.add_games(GAMES, NOW)
     with engine.transaction() as session:
         if session.get_bind().dialect.name == "postgresql":  # the people were added with numbers of their own
             session.execute(text("SELECT setval('person_id_seq', (SELECT max(id) FROM person))"))
+        over = (literal_column("substr(id, length(id))").in_(("1", "3", "5", "7")), Game.id.like("g%"))
+        session.execute(delete(Turn).where(Turn.game_id.in_(select(Game.id).where(*over))))
+        ended = NOW - LATER
+        values = {"started_at": ended, "ended_at": ended, "counted_at": NOW, "mails_dated": True}
+        session.execute(update(Game).where(*over).values(status=GameStatus.OVER, result="{}", **values))
         session.execute(update(Turn).values(due_at=NOW + LATER, remind_at=NOW + LATER))
         session.execute(update(Person).values(digest_at=NOW + LATER))
         session.execute(update(Seat).where(Seat.invited_at.is_not(None)).values(invited_at=NOW + LATER))
+    fill(GAMES // 5, NOW)
     load.count_rows()
-    yield
 
 
 def make_work(table: Begin) -> None:
@@ -175,22 +178,24 @@ def test_a_planted_scan_is_found() -> None:
         "every kind of rules in use": select(Game.slug).where(text(GOING_ON)).group_by(Game.slug),
         "a change of all": update(Person).where(Person.name == "x").values(silent=True),
     }
+    if engine.db.engine.dialect.name == "sqlite":  # PostgreSQL compares pairs by an index
+        pairs = tuple_(Game.slug, Game.rules) > tuple_(literal("byzanz"), literal(1))
+        planted["all games with the first of a pair"] = select(Game.id).where(text(GOING_ON), pairs).limit(1)
     for what, statement in planted.items():
         with executed(engine.db.engine) as sent, engine.transaction() as session:
             session.execute(statement)
         assert len(scans(sent)) == 1, what
 
 
-@pytest.mark.skip(reason="being written")
 def test_each_busy_job_reads_by_indexes(table: Begin) -> None:
     sent: dict[str, dict[str, object]] = {}
     done = dict.fromkeys(IDLE, 0)
-    with nothing_due():
-        make_work(table)
-        for after in MOMENTS:
-            for name, more, statements in run_all(NOW + after):
-                done[name] = done.get(name, 0) + more
-                sent.setdefault(name, {}).update(statements)
+    add_quiet_games()
+    make_work(table)
+    for after in MOMENTS:
+        for name, more, statements in run_all(NOW + after):
+            done[name] = done.get(name, 0) + more
+            sent.setdefault(name, {}).update(statements)
     assert {name for name in WORKS if not done[name]} == set(), "nothing to do"
     counted = sent.pop("figures")  # which counts all rows of an index, every ten minutes
     assert counted

@@ -24,13 +24,12 @@ from server.community import reports, talk
 from server.store import engine, facts
 from server.store.facts import Fact, FactColumn
 from server.store.models import Alert, Game, Mail, Notes, Person, Seat, Turn, Word
-from tests.support.browser.chromium import browser
+from tests.support.browser.chromium import CHROMIUM, browser
 from tests.support.folders import STATIC
 from tests.support.mails import Shown, every_mail, queue_every_mail
 from tests.support.routes import ANSWERS, address, routes, visitors
 from tests.support.visitors import BASE, Visitors, make_visitors
 
-CHROMIUM = Path("/usr/bin/chromium")
 SHAPES = (
     '"><script>pwned({n})</script>',
     "'><img src=x onerror=pwned({n})>",
@@ -315,7 +314,7 @@ def test_in_a_real_browser_nothing_runs_and_nothing_is_sent(
         else:
             route.abort()
 
-    with browser(str(CHROMIUM), scripts=True) as tab:
+    with browser(scripts=True) as tab:
         tab.expose_function("pwned", lambda number: ran.append(number))  # noqa: PLW0108 - it wants a function
         tab.on("console", lambda message: said.append(message.text))
         tab.on("pageerror", lambda error: said.append(str(error)))
