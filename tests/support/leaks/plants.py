@@ -507,9 +507,9 @@ def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
         with engine.reading() as session:
             found = links.select_rows(session, Link.purpose == "seat")
             tokens = {link.person_id: links.token(link) for link in reversed(found)}
-        context["names"] = [
+        context["names"] = tuple(
             f"{name} {token}" for name, token in zip(context["names"], tokens.values(), strict=True)
-        ]
+        )
 
     in_context(patch, turn, linked)
     in_context(patch, pages, linked)
