@@ -17,6 +17,7 @@ import limits
 from flask import Flask
 
 from server import play
+from server.errors import NoSuchGame, NoSuchLink
 from server.store import engine, links, networks, operations, people
 from server.web import http
 from server.web.api import schema
@@ -75,6 +76,8 @@ def _played(app: Flask, environ: WSGIEnvironment) -> play.Receipt | None:
                 now=now,
                 link_id=known.link_id,
             )
+        except (NoSuchGame, NoSuchLink):  # it may open another seat by now: the long way looks
+            return None
         except Exception as error:
             environ[REFUSAL] = error
             return None

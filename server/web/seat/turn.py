@@ -22,7 +22,7 @@ from server import play
 from server.accounts import login
 from server.community import reports, talk
 from server.community.talk import Said, is_masked
-from server.errors import Closed, NoSuchLink, Refused
+from server.errors import Closed, NoSuchGame, NoSuchLink, Refused
 from server.i18n import zone_of
 from server.lobby import rematch
 from server.mail import deliverability
@@ -227,8 +227,10 @@ def move(token: str) -> ResponseReturnValue:
             now=utc_now(),
             link_id=seat.link_id,
         )
-    except NoSuchLink:
-        unknown_link(token)
+    except (NoSuchLink, NoSuchGame):
+        if links.known(_access(token)) == seat:
+            unknown_link(token)
+        return move(token)  # it opens another seat by now
     except (RulesError, Refused) as error:
         return _refused_move(token, error, form)
     unsaid, done = say_along(seat, form.request_id, utc_now())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -146,6 +147,26 @@ def test_a_seat_that_has_a_new_player_opens_to_them_alone(client: FlaskClient, t
     zoe = Newcomer("Zoe", "zoe@example.org")
     moderate(game.id, "!replace 0", reason="gone", person_id=moderator, now=NOW, newcomer=zoe)
     assert play(client, game).status_code == 404
+
+
+@pytest.mark.parametrize("page", [False, True])
+@pytest.mark.parametrize("wrong", [("g1", 2), ("elsewhere", 0)])
+def test_a_link_that_opens_another_seat_by_now_opens_that(
+    client: FlaskClient, table: Seating, wrong: tuple[str, int], *, page: bool
+) -> None:
+    game = table(4)
+    opened(client, game)
+    token = game.tokens[0]
+    known = links.known_seat(token)
+    assert known is not None
+    links._known[links._digest(token)] = replace(known, game_id=wrong[0], seat=wrong[1])
+    if page:
+        form = {"move": "pass", "seen": 1, "request_id": "r1"}
+        assert client.post(f"/t/{token}", data=form).status_code == 303
+    else:
+        assert play(client, game).status_code == 201
+    assert position(game.id).head == 2
+    assert links.known_seat(token) == known
 
 
 def test_both_ways_count_towards_the_same_limits(
