@@ -99,21 +99,22 @@ def one_writer(engine: Engine, seconds: float | None = None) -> Iterator[None]:
         mine.release()
 
 
-_lock_files: dict[str, tuple[int, IO[str]]] = {}
-"""The lock files that processes keep open, with the process: a fork would share the lock with its parent."""
+_lock_files: dict[str, tuple[int, int]] = {}
+"""The lock files that processes keep open, each with the process: a fork would share the lock with its parent."""
 
 
-def _kept_open(name: str) -> IO[str]:
+def _kept_open(name: str) -> int:
     kept = _lock_files.get(name)
     if kept is None or kept[0] != os.getpid():
-        kept = _lock_files[name] = (os.getpid(), _opened(name))
+        with _opened(name) as file:
+            kept = _lock_files[name] = (os.getpid(), os.dup(file.fileno()))
     return kept[1]
 
 
 def _close_lock_file(engine: Engine) -> None:
     kept = _lock_files.pop(f"{engine.url.database}.lock", None)
-    if kept is not None:
-        kept[1].close()
+    if kept is not None and kept[0] == os.getpid():
+        os.close(kept[1])
 
 
 def _opened(name: str) -> IO[str]:
@@ -123,14 +124,14 @@ def _opened(name: str) -> IO[str]:
         raise OperationalError(f"open {name}", None, error) from error
 
 
-def _locked(file: IO[str]) -> bool:
+def _locked(file: IO[str] | int) -> bool:
     """Take the lock of a file unless another process has it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:
-        raise OperationalError(f"lock {file.name}", None, error) from error
+        raise OperationalError("lock a file", None, error) from error
     return True
 
 
