@@ -35,7 +35,6 @@ from tests.support.databases import (
     SECRET,
     PostgresClone,
     copied,
-    first_step,
     migrate,
     postgres_database,
     settings,
@@ -318,7 +317,6 @@ def table(app: Flask) -> Callable[..., Table]:  # noqa: ARG001 - requested for i
     return begun
 
 
-@first_step
 def begun(
     n: int = 4,
     game_id: str = "g1",

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import os
-import secrets
 import shutil
 import tempfile
 import uuid
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Self
 
 import sqlalchemy as sa
-import time_machine
-from flask import Flask, current_app
+from flask import Flask
 
 from server import create_app
 from server.config import Settings
-from server.store import engine, operations, together
+from server.store import engine
 from server.store import migrate as migrations
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -78,90 +72,11 @@ def copied(file: Path, folder: Path | None = None) -> Iterator[str]:
         return
     path = folder / "byzanz.db"
     shutil.copy(file, path)
-    _note(path, str(file))
     try:
         yield f"sqlite:///{path}"
     finally:
-        del _fresh[path]
         for left in folder.glob("byzanz.db*"):
             left.unlink()
-
-
-# ---- what many tests begin with ----
-
-_fresh: dict[Path, str] = {}
-"""The SQLite copies in use, and what made each as it is."""
-_UNWRITTEN = 1_000_000_000
-"""The time in nanoseconds that stands for when a copy was written last: whatever writes to it sets another."""
-_first_steps: OrderedDict[str, tuple[bytes, Any, Counter[str]]] = OrderedDict()
-"""What first steps led to: the database, what they returned, and the figures that they counted."""
-_MOST_STEPS = 150
-_CHANCE = (secrets.token_bytes, secrets.token_hex, secrets.token_urlsafe, secrets.randbelow, secrets.choice)
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def first_step(make: Callable[P, R]) -> Callable[P, R]:
-    """Let a function that makes a game do so once in each process: later tests get a copy of the database it led to.
-
-    Only with the same arguments and settings, on SQLite, and while the test has done nothing but such steps. A test
-    that watches or changes how the game is made calls `__wrapped__`.
-    """
-
-    @wraps(make)
-    def made(*words: P.args, **more: P.kwargs) -> R:
-        file = _untouched()
-        given = [getattr(word, "__qualname__", word) for word in words]
-        key = repr((make.__qualname__, given, more, current_app.config["BYZANZ"])) if file else ""
-        if file is None or " at 0x" in key or "<locals>" in key or not _close():
-            return make(*words, **more)
-        key += f" after {_fresh[file]}"
-        known = _first_steps.pop(key, None)
-        if known is None:
-            before = operations._counted.copy()
-            result = make(*words, **more)
-            if not _close():
-                return result
-            known = file.read_bytes(), copy.deepcopy(result), operations._counted - before
-        else:
-            file.write_bytes(known[0])
-            operations._counted.update(known[2])
-        _first_steps[key] = known
-        if len(_first_steps) > _MOST_STEPS:
-            _first_steps.popitem(last=False)
-        _note(file, hashlib.sha256(key.encode()).hexdigest())
-        return copy.deepcopy(known[1])
-
-    return made
-
-
-def _note(file: Path, how: str) -> None:
-    """Note how a database was made, until something else writes to it."""
-    _fresh[file] = how
-    os.utime(file, ns=(_UNWRITTEN, _UNWRITTEN))
-
-
-def _untouched() -> Path | None:
-    """Return the SQLite database of the application if it is as its test got it, else None."""
-    file = Path(engine.db.engine.url.database or "")
-    chance = tuple(getattr(secrets, each.__name__) for each in _CHANCE)
-    if file not in _fresh or chance != _CHANCE or time_machine.escape_hatch.is_travelling():
-        return None
-    written = file.with_name(f"{file.name}-wal")
-    is_same = file.stat().st_mtime_ns == _UNWRITTEN
-    return file if is_same and not (written.exists() and written.stat().st_size) else None
-
-
-def _close() -> bool:
-    """Close all connections, so that all that was written is in the file; return whether that is so."""
-    engine.db.session.remove()
-    changes = current_app.extensions.get(together.EXTENSION)
-    if changes is not None:
-        changes.close()
-    if engine.db.engine.pool.checkedout():  # type: ignore[attr-defined]
-        return False
-    engine.db.engine.dispose()
-    return True
 
 
 @contextmanager
@@ -263,10 +178,10 @@ def kept(app: Flask) -> Path:
     return Path(shutil.copy(file, file.with_suffix(".fresh")))
 
 
-def restore(fresh: Path) -> None:
+def restore(copy: Path) -> None:
     """Restore the copy."""
     engine.db.engine.dispose()
-    file = fresh.with_suffix(".db")
+    file = copy.with_suffix(".db")
     for old in file.parent.glob(f"{file.name}*"):
         old.unlink()
-    shutil.copy(fresh, file)
+    shutil.copy(copy, file)

@@ -23,7 +23,6 @@ from server.store import engine, log, operations, people
 from server.store.facts import Fact
 from server.store.models import Entry, Game, IncomingMail, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.support.databases import first_step
 from tests.support.neighbour_game import elsewhere
 from tests.support.pages import Page
 
@@ -188,7 +187,6 @@ def make(table: Table, seat: int, move: str, name: str = "made", at: datetime | 
     return play.submit(table.id, seat, move, seen=head, request_id=f"{name}-{head}", now=now).seq
 
 
-@first_step
 def advance(table: Table, kind: str, seed: int = 1, at: datetime | None = None) -> int:
     """Play at random until a seat is asked this kind of question; return that seat."""
     dice = random.Random(seed)
@@ -220,7 +218,6 @@ def to_move(game_id: str) -> int | None:
     return min(at.awaited, default=None)
 
 
-@first_step
 def finish(game_id: str, now: datetime) -> None:
     """Let everybody answer at once until the game is over."""
     while (seat := to_move(game_id)) is not None:
@@ -242,7 +239,6 @@ def last(game_id: str) -> Entry:
 LINE = re.compile(r'<li id="e(\d+)"')
 
 
-@first_step
 def make_reader() -> int:
     with engine.transaction() as session:
         return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
@@ -255,7 +251,6 @@ def seqs(page: Page) -> list[int]:
 # ---- moderators ----
 
 
-@first_step
 def outsider() -> int:
     """Return the id of a moderator who plays nowhere."""
     with engine.transaction() as session:
@@ -277,7 +272,6 @@ Begin = Callable[..., Table]
 MIA = "mia@example.org"
 
 
-@first_step
 def make_moderator(address: str, now: datetime) -> int:
     """Return the id of a moderator with this address who has no seat."""
     with engine.transaction() as session:

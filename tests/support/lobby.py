@@ -19,7 +19,6 @@ from server.store.engine import Base
 from server.store.models import Block, Game, GameSettings, LinkPurpose, Mail, Person, Seat
 from server.validation import Guest
 from tests.conftest import NOW, Table
-from tests.support.databases import first_step
 from tests.support.games import give_to_bots
 from tests.support.neighbour_game import elsewhere
 
@@ -79,7 +78,6 @@ def everything() -> dict[str, list[Any]]:
         }
 
 
-@first_step
 def invited(now: datetime, **more: Any) -> tuple[str, str]:
     """Create a confirmed game; return its id and its organiser's token."""
     game_id = create.create_game(wish(**more), now)
@@ -88,14 +86,12 @@ def invited(now: datetime, **more: Any) -> tuple[str, str]:
     return game_id, host
 
 
-@first_step
 def person(guest: Guest, now: datetime) -> int:
     """Return the id of a person, created if necessary."""
     with engine.transaction() as session:
         return people.get_or_create(session, guest.address, guest.name, now).id
 
 
-@first_step
 def known(guest: Guest, now: datetime) -> int:
     """Return the id of a person who plays in a game and so may sign in."""
     create.quick_game(
@@ -109,7 +105,6 @@ def known(guest: Guest, now: datetime) -> int:
 MODERATOR = "mia@example.org"
 
 
-@first_step
 def moderator() -> int:
     """Return the id of a moderator who does not play."""
     with engine.transaction() as session:
@@ -123,7 +118,6 @@ def end(game: Table, now: datetime = NOW) -> None:
     play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator(), now=now)
 
 
-@first_step
 def ended(begin: Callable[..., Table], n: int = 3, bots: tuple[str, ...] = (), **more: object) -> Table:
     """Start a game and end it.
 
