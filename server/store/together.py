@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import Context, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -53,6 +53,8 @@ class Change:
     Args:
         context: of the thread that asks for it.
         after: what that thread does after the COMMIT.
+        turn: released when it is made, or when its thread is to make what waits.
+        leads: whether its thread has been told to make what waits.
     """
 
     game_id: str
@@ -62,6 +64,8 @@ class Change:
     result: Any = None
     error: BaseException | None = None
     after: tuple[Callable[[], object], ...] = ()
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    leads: bool = False
 
 
 def together(work: Callable[[Session], T], game_id: str) -> T:
@@ -112,22 +116,52 @@ class Changes:
 
     def __init__(self) -> None:
         self._waiting: deque[Change] = deque()
-        self._leading = threading.Lock()
+        self._mutex = threading.Lock()
+        self._busy = False
         self._kept: tuple[Connection, Session] | None = None
 
     def make(self, change: Change) -> None:
         """Wait until a change is made or has failed, and make what waits whenever nobody else does."""
-        self._waiting.append(change)
-        if not self._leading.acquire(timeout=engine.BUSY_SECONDS):
-            with suppress(ValueError):  # it does not wait any more: somebody is making it
+        change.turn.acquire()
+        with self._mutex:
+            self._waiting.append(change)
+            change.leads = not self._busy
+            self._busy = True
+        if not change.leads:
+            self._wait(change)
+        if change.leads:
+            try:
+                while change.state is State.WAITING:
+                    self._make_some(change)
+            finally:
+                self._hand_over()
+
+    def _wait(self, change: Change) -> None:
+        if change.turn.acquire(timeout=engine.BUSY_SECONDS):
+            return
+        with self._mutex:
+            if change in self._waiting and not change.leads:
                 self._waiting.remove(change)
                 raise NoConnection(f"the other changes took more than {engine.BUSY_SECONDS} s")
-            self._leading.acquire()
+        change.turn.acquire()  # somebody is making it
+
+    def _make_some(self, own: Change) -> None:
+        with self._mutex:
+            changes = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
         try:
-            while change.state is State.WAITING:
-                self._make([self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))])
+            self._make(changes)
         finally:
-            self._leading.release()
+            for change in changes:
+                if change is not own:
+                    change.turn.release()
+
+    def _hand_over(self) -> None:
+        """Let the thread of the change that waits first make what waits."""
+        with self._mutex:
+            self._busy = bool(self._waiting)
+            if self._busy:
+                self._waiting[0].leads = True
+                self._waiting[0].turn.release()
 
     def close(self) -> None:
         """Close the connection that is kept; the next changes open another."""
@@ -141,7 +175,9 @@ class Changes:
         """Make changes in one transaction, and say what has become of each."""
         try:
             with self._transaction() as session:
-                self._waiting.extendleft(reversed(_make_each(session, changes)))
+                left = _make_each(session, changes)
+                with self._mutex:
+                    self._waiting.extendleft(reversed(left))
         except BaseException as error:
             if not isinstance(error, Exception) or isinstance(error, SQLAlchemyError):
                 self.close()

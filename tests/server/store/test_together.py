@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import Session
 
 from server import play
@@ -72,13 +74,26 @@ def commits(games: list[str]) -> Iterator[Commits]:
 
 def all_at_once(app: Flask, *changes: Asked) -> None:
     """Let changes be asked for in this order while somebody else makes one, so that they wait for each other."""
+    with ThreadPoolExecutor(len(changes)) as pool, held_up(app) as wait_for:
+        for number, change in enumerate(changes, 1):
+            pool.submit(change.ask, app)
+            wait_for(number)
+
+
+@contextmanager
+def held_up(app: Flask) -> Iterator[Callable[[int], None]]:
+    """Let changes wait until the block ends; the function that it gives waits for so many of them."""
     with app.app_context():
         found = together._changes()
-    with ThreadPoolExecutor(len(changes)) as pool, found._leading:
-        for number, change in enumerate(changes):
-            pool.submit(change.ask, app)
-            while len(found._waiting) <= number:
-                time.sleep(0.001)
+    assert not found._busy
+    found._busy = True
+
+    def wait_for(number: int) -> None:
+        while len(found._waiting) < number:
+            time.sleep(0.001)
+
+    yield wait_for
+    found._hand_over()
 
 
 def count(name: str, then: Callable[[], object] = lambda: None) -> Work:
@@ -294,12 +309,10 @@ def test_moves_in_several_games_share_a_commit_and_a_refused_one_tells_only_its_
             except Refused as refusal:
                 answers[game, seat] = refusal
 
-    found = together._changes()
-    with ThreadPoolExecutor(4) as pool, found._leading:
-        for number, (game, seat) in enumerate([*((game, 0) for game in games), (games[0], 2)]):
+    with ThreadPoolExecutor(4) as pool, held_up(app) as wait_for:
+        for number, (game, seat) in enumerate([*((game, 0) for game in games), (games[0], 2)], 1):
             pool.submit(move, game, seat)
-            while len(found._waiting) <= number:
-                time.sleep(0.001)
+            wait_for(number)
         before = commits.count
     shared = commits.count - before
     assert shared == 1
@@ -324,3 +337,34 @@ def test_a_game_that_another_transaction_holds_does_not_hold_up_the_others(
             assert [change.result for change in changes] == [games[0], None, games[2]]
         done.result()
     assert changes[1].result == games[1]
+
+
+def test_one_that_waits_too_long_gives_up_and_changes_nothing(
+    app: Flask, games: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
+    late, later = Asked(count("late"), games[0]), Asked(count("later"), games[1])
+    with held_up(app):
+        late.ask(app)
+    assert isinstance(late.error, NoConnection)
+    assert not late.unsure
+    later.ask(app)
+    assert later.result == "later"
+    assert stored() == {"later"}
+
+
+def test_many_threads_get_the_answers_to_their_own_changes(app: Flask, games: list[str]) -> None:
+    def ask(thread: int) -> list[Asked]:
+        made = []
+        for n in range(12):
+            fails = (thread + n) % 5 == 0
+            made.append(Asked(count(f"{thread}-{n}", refuse if fails else print), games[n % 3]))
+            made[-1].ask(app)
+        return made
+
+    with ThreadPoolExecutor(8) as pool:
+        found = [change for changes in pool.map(ask, range(8)) for change in changes]
+    refused = [change for change in found if isinstance(change.error, Refused)]
+    assert len(refused) == sum((thread + n) % 5 == 0 for thread in range(8) for n in range(12))
+    assert stored() == {change.result for change in found if change not in refused}
+    assert len(stored()) == len(found) - len(refused)
