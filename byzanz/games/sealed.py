@@ -167,7 +167,7 @@ class SealedGame(Rules[Round[P], Sight], Generic[P]):
         if move.verb != self.verb or len(move.args) != 1 or move.args[0] not in held:
             held_now = " ".join(held)
             raise IllegalMove(
-                "“%(move)s” is not possible. Choose one of these: %(held)s.", move=move, held=held_now
+                "“%(move)s” is not possible. Choose one of these: %(held)s.", move=str(move), held=held_now
             )
         choices = (*state.choices[:seat], move.args[0], *state.choices[seat + 1 :])
         if not all(choices):

@@ -60,10 +60,11 @@ def test_a_card_that_is_gone_is_refused_with_those_that_are_left() -> None:
     rules, state = start_sealed(2)
     for seat, card in ((0, "13"), (1, "12")):
         state = play(rules, state, seat, Move("bid", (card,)))
-    with pytest.raises(IllegalMove, match="Choose one of these: 1 2 3 4 5 6 7 8 9 10 11 12"):
+    with pytest.raises(IllegalMove, match="Choose one of these: 1 2 3 4 5 6 7 8 9 10 11 12") as refused:
         play(rules, state, 0, Move("bid", ("13",)))
     with pytest.raises(NotAwaited):
         play(rules, state, 2, Move("bid", ("1",)))
+    assert all(isinstance(place, str) for place in refused.value.places.values())  # pages translate words
 
 
 def test_bots_play_to_the_end() -> None:
