@@ -112,9 +112,12 @@ def _kept_open(name: str) -> int:
 
 
 def _close_lock_file(engine: Engine) -> None:
-    kept = _lock_files.pop(f"{engine.url.database}.lock", None)
-    if kept is not None and kept[0] == os.getpid():
-        os.close(kept[1])
+    name = engine.url.database or ""
+    if _writers[name].acquire(blocking=False):  # else a thread that writes has it locked, and keeps it
+        pid, kept = _lock_files.pop(f"{name}.lock", (0, -1))
+        if pid == os.getpid():
+            os.close(kept)
+        _writers[name].release()
 
 
 def _opened(name: str) -> IO[str]:
@@ -404,8 +407,7 @@ def driver_errors(dialect: Dialect, sql: str = "") -> Iterator[None]:
 
 
 def _is_operational(error: DatabaseError) -> bool:
-    """Whether an error is the database's trouble although its class does not say so: SQLite's of a damaged file has
-    none of its own."""
+    """Whether an error is the database's trouble though its class is another: SQLite has none for a damaged file."""
     other_version = getattr(error.orig, "sqlstate", None) in _OTHER_VERSION
     return type(error) is DatabaseError or (isinstance(error, ProgrammingError) and other_version)
 
@@ -555,8 +557,7 @@ def reading(*, join: bool = False) -> Iterator[Session]:
 
 def opened_for_writing() -> tuple[Connection, Session]:
     """Return a connection whose transactions write, and a session on it; the caller begins and ends these."""
-    connection = db.engine.connect().execution_options(writes=True)
-    return connection, _session_on(connection)
+    return (connection := db.engine.connect().execution_options(writes=True)), _session_on(connection)
 
 
 def _session_on(connection: Connection) -> Session:

@@ -95,7 +95,7 @@ def init_app(app: Flask) -> None:
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
     http.init_link_tails(app)
     app.before_request(_check_clock)
-    app.before_request(engine.begin_request)
+    app.before_request(_begin)
     app.before_request(lambda: networks.begin(http.networks()))
     app.teardown_request(lambda _error: networks.end())
     csrf.init_app(app)
@@ -220,6 +220,11 @@ def _internal_error(error: Exception) -> tuple[str, int]:
         "Nothing has changed. Try again in a minute; if the problem persists, contact the administrator."
     )
     return error_page(500, gettext("Something went wrong on our side"), sentence, back=_back())
+
+
+def _begin() -> None:
+    if api.REFUSAL not in flask.request.environ:  # else a COMMIT of this request may have begun
+        engine.begin_request()
 
 
 def _check_clock() -> None:

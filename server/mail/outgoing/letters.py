@@ -308,7 +308,7 @@ _HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What an email tells of the talk at a table.
+    """The table talk that an email quotes.
 
     Args:
         words: the name of the speaker and the lines shown of each, oldest first.

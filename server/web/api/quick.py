@@ -66,8 +66,7 @@ def _played(app: Flask, environ: WSGIEnvironment) -> play.Receipt | None:
         networks.begin(http.networks_of(environ))
         try:
             now = engine.utc_now()
-            people.note(known.person_id, now, known.game_id)
-            return play.submit(
+            receipt = play.submit(
                 known.game_id,
                 known.seat,
                 body.move,
@@ -76,6 +75,8 @@ def _played(app: Flask, environ: WSGIEnvironment) -> play.Receipt | None:
                 now=now,
                 link_id=known.link_id,
             )
+            people.note(known.person_id, now, known.game_id)
+            return receipt
         except (NoSuchGame, NoSuchLink):  # it may open another seat by now: the long way looks
             return None
         except Exception as error:

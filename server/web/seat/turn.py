@@ -216,7 +216,6 @@ def move(token: str) -> ResponseReturnValue:
     # A verb alone names no cards, even where it is a legal move.
     if not form.ticked and not {"move", "list"} & flask.request.form.keys():
         return _redraw(token, _access(token), 422, Problem(_("Select the cards first."), at_hand=True), form)
-    http.note_presence(seat.person_id, seat.game_id)
     try:
         receipt = play.submit(
             seat.game_id,
@@ -233,6 +232,7 @@ def move(token: str) -> ResponseReturnValue:
         return move(token)  # it opens another seat by now
     except (RulesError, Refused) as error:
         return _refused_move(token, error, form)
+    http.note_presence(seat.person_id, seat.game_id)
     unsaid, done = say_along(seat, form.request_id, utc_now())
     if receipt.bots_next:
         wait(seat.game_id)

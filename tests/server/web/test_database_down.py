@@ -131,3 +131,17 @@ def test_a_page_that_only_shows_something_is_in_no_doubt(client: FlaskClient, ta
             answer = client.get(path)
         unavailable(answer)
         assert "We do not know" not in answer.text
+
+
+def test_a_move_of_a_program_whose_commit_failed_is_in_doubt_on_the_short_way_too(
+    client: FlaskClient, table: Seating
+) -> None:
+    game = table(3)
+    moves = f"/api/v1/seats/{game.tokens[0]}"
+    assert client.get(moves).status_code == 200  # its link is known now
+    with failing("commit", lose_answer):
+        answer = client.post(f"{moves}/moves", json=JSON)
+    unavailable(answer)
+    assert refused(answer, 503, "unavailable")["message"] == UNSURE
+    assert client.post(f"{moves}/moves", json=JSON).status_code == 200
+    assert entries_by(game.id) == [(0, "player", "pass")]

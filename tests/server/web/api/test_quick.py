@@ -228,3 +228,19 @@ def test_with_a_wrong_clock_nothing_is_played(
 def test_networks_are_read_from_the_request() -> None:
     assert http.networks_of({"REMOTE_ADDR": "192.0.2.7"}) == ("192.0.2.7/32", "192.0.2.0/24")
     assert http.networks_of({}) == ("no address",)
+
+
+@pytest.mark.parametrize("page", [False, True])
+def test_who_holds_a_revoked_link_was_not_there(client: FlaskClient, table: Seating, *, page: bool) -> None:
+    game = table(4)
+    opened(client, game)
+    with engine.transaction() as session:
+        links.revoke(session, game.people[0], game.id, NOW)
+    people.forget()
+    if page:
+        client.post(f"/t/{game.tokens[0]}", data={"move": "pass", "seen": 1, "request_id": "r1"})
+    else:
+        play(client, game)
+    people.store()
+    with engine.reading() as session:
+        assert session.query(Presence).count() == 0
