@@ -1,7 +1,7 @@
 """Changes of games that wait share a transaction and its COMMIT: one thread makes those of all who wait.
 
-The first to get the lock takes what waits by then and makes it in the order in which it came, on one connection. Every
-answer leaves after the COMMIT. A change that fails leaves nothing behind and harms no other: on its own it ends the
+Whose change meets no other makes it at once. When it is done, whoever waits first makes all that wait by then, in the
+order in which they came, on one connection. Every answer leaves after the COMMIT. A change that fails leaves nothing behind and harms no other: on its own it ends the
 transaction, among others it goes back to its savepoint. Where that is impossible, such as on a full disk, all are made
 again, each in a transaction of its own. If the COMMIT fails, nobody knows whether it was carried out: all are told so,
 and nothing is made again; the ids of the requests settle it.
