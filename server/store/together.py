@@ -1,10 +1,11 @@
 """Changes of games that wait share a transaction and its COMMIT: one thread makes those of all who wait.
 
-Whose change meets no other makes it at once. When it is done, whoever waits first makes all that wait by then, in the
-order in which they came, on one connection. Every answer leaves after the COMMIT. A change that fails leaves nothing behind and harms no other: on its own it ends the
-transaction, among others it goes back to its savepoint. Where that is impossible, such as on a full disk, all are made
-again, each in a transaction of its own. If the COMMIT fails, nobody knows whether it was carried out: all are told so,
-and nothing is made again; the ids of the requests settle it.
+A thread that meets no other makes its change at once. Then the thread that has waited longest makes all changes that
+wait by that time, in the order in which they came, on one connection. Every answer leaves after the COMMIT. A change
+that fails leaves nothing behind and harms no other: on its own it ends the transaction, among others it goes back to
+its savepoint. Where that is impossible, such as on a full disk, all are made again, each in a transaction of its own.
+If the COMMIT fails, nobody knows whether it was carried out: all are told so, and nothing is made again; the ids of the
+requests settle it.
 """
 
 from __future__ import annotations
