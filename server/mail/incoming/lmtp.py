@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -33,8 +34,6 @@ HEARTBEAT = timedelta(minutes=1)
 """How often the server records that it runs, for `byzanz doctor`."""
 WORKERS = 4
 """Mails that are processed at the same time."""
-NOTICE_SIGNALS = 1.0
-"""Seconds between two looks of the main thread, which else waits for mail: a signal may have come to another thread."""
 ACCEPTED, TRY_LATER, UNKNOWN, TOO_BIG = 250, 451, 550, 552
 ANSWERS = {
     ACCEPTED: "2.0.0 accepted",
@@ -95,11 +94,18 @@ def _process(raw: bytes, sender: str, recipient: str) -> int:
 def serve(app: Flask, listener: socket.socket) -> None:
     """Receive mail on a bound socket until the process is stopped."""
     with (
-        suppress(SystemExit, KeyboardInterrupt),
+        suppress(SystemExit, KeyboardInterrupt, asyncio.CancelledError),
         ThreadPoolExecutor(WORKERS, "byzanz-mail-in") as pool,
         heartbeats(app),
     ):
-        asyncio.run(serve_async(app, listener, pool))
+        asyncio.run(_serve_until_sigterm(app, listener, pool))
+
+
+async def _serve_until_sigterm(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor) -> None:
+    # The loop notices a signal whichever thread has it. One that raises where it comes would end a connection's task.
+    serving = asyncio.ensure_future(serve_async(app, listener, pool))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    await serving
 
 
 async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor) -> None:
@@ -127,8 +133,7 @@ async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecu
 
     server = await loop.create_server(connection, sock=listener)
     async with server:
-        while True:  # a signal that another thread has received is noticed when the loop runs
-            await asyncio.sleep(NOTICE_SIGNALS)
+        await server.serve_forever()
 
 
 @contextmanager

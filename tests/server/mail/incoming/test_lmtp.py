@@ -428,6 +428,8 @@ def stopped_when_told(process: subprocess.Popen[str]) -> None:
     port = int(line.partition("127.0.0.1:")[2].partition(".")[0])
     with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
         assert client.noop()[0] == 250
-    terminate_through_another_thread(process)
-    assert process.wait(PATIENCE) == 0
+    with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+        assert client.noop()[0] == 250
+        terminate_through_another_thread(process)  # while a mail server is still connected
+        assert process.wait(PATIENCE) == 0
     assert process.stderr.read() == ""
